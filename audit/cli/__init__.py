@@ -1,0 +1,1 @@
+"""Commands: read flags, call one function, print the answer."""

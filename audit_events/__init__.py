@@ -1,0 +1,1 @@
+"""The words of the trail: the event schema, text bounds, canonical bytes and errors."""

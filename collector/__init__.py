@@ -1,0 +1,1 @@
+"""From a source's bytes to stored events, exactly once."""

@@ -1,0 +1,1 @@
+"""What bytes mean: one file a format."""

@@ -1,0 +1,1 @@
+"""Where bytes come from: one file a kind of source."""

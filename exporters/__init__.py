@@ -1,0 +1,1 @@
+"""What a query reads, sent elsewhere with a manifest."""

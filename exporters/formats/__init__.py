@@ -1,0 +1,1 @@
+"""Pure encoders: rows in, bytes out."""

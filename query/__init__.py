@@ -1,0 +1,1 @@
+"""Answers from archive and spool read as one."""
