@@ -59,7 +59,9 @@ class StorePaths:
         return self.root / "tmp"
 
 
-# Times are microseconds since 1970 UTC. `done` and `streams` are JSON. `meta` keys: store, created,
+# Times are microseconds since 1970 UTC. `done` and `streams` are JSON. `hours` and `minutes` count
+# by event time (hour = ts // 3,600 s, minute = ts // 60 s): n = sum of `count`, events = rows;
+# `minutes` reaches back a little over a day. `meta` keys: store, created,
 # last_seq, sealed_upto, delta_version, schema_version, collector (JSON: pid, version, started,
 # heartbeat, stopped), sealed_streams (JSON: positions as of sealed_upto).
 SPOOL_DDL: Final = """
@@ -100,6 +102,10 @@ CREATE TABLE IF NOT EXISTS hours(
   hour INTEGER NOT NULL, kind TEXT NOT NULL, decision TEXT NOT NULL,
   n INTEGER NOT NULL, events INTEGER NOT NULL, masked INTEGER NOT NULL, skewed INTEGER NOT NULL,
   PRIMARY KEY(hour, kind, decision)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS minutes(
+  minute INTEGER NOT NULL, kind TEXT NOT NULL, decision TEXT NOT NULL,
+  n INTEGER NOT NULL, events INTEGER NOT NULL, masked INTEGER NOT NULL, skewed INTEGER NOT NULL,
+  PRIMARY KEY(minute, kind, decision)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS denies(seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, event TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS runs(
   correlation_id TEXT PRIMARY KEY, host TEXT NOT NULL, sandbox TEXT NOT NULL,
