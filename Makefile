@@ -1,0 +1,58 @@
+# The only thing a fresh clone needs is Python 3.11 or newer; everything else goes into .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+SEED   ?= $(shell date +%Y%m%d)
+
+.DEFAULT_GOAL := help
+.PHONY: help dev demo check test torture bench wheel constraints examples clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --no-deps and --no-build-isolation: nothing comes in that constraints.txt has no hash for.
+$(STAMP): constraints.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r constraints.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+dev: $(STAMP) ## set up .venv with all tools, the project editable
+	@echo "ready: $(BIN)/audit --help"
+
+demo: $(STAMP) ## collect the shipped agent run into a throw-away store and ask it questions
+	@$(BIN)/python examples/demo.py
+
+check: $(STAMP) ## lint, format, types, import floors, constraints
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/docs
+
+test: $(STAMP) ## all tests but the torture ones; at most 8 minutes; SEED=N repeats a run
+	@echo "seed $(SEED)  (again: make test SEED=$(SEED))"
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -m "not torture" --hypothesis-seed=$(SEED)
+
+torture: $(STAMP) ## kills, damage and fuzz with full figures; writes docs/guarantees.md
+	@echo "seed $(SEED)"
+	$(BIN)/python bench/guarantees.py --seed $(SEED)
+
+bench: $(STAMP) ## rate, memory, live latency, start-up; writes bench/RESULTS.md
+	$(BIN)/python bench/run.py $(BENCH)
+
+wheel: $(STAMP) ## build dist/*.whl
+	rm -rf dist
+	$(BIN)/python -m build --wheel --no-isolation
+
+constraints: $(STAMP) ## renew constraints.txt from pyproject.toml
+	$(BIN)/pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
+	  --output-file constraints.txt pyproject.toml
+
+examples: $(STAMP) ## write the example logs anew (same seed, same bytes)
+	$(BIN)/python examples/make_story.py
+
+clean: ## remove .venv and what was built
+	rm -rf $(VENV) dist build
