@@ -1,0 +1,88 @@
+"""Which run a person means: the last, the one before, or a prefix of its id; SQLite only."""
+
+import re
+import sqlite3
+from dataclasses import dataclass, replace
+from typing import Final
+
+from audit_events.errors import UsageError
+from query.contracts import Request
+from query.filters import did_you_mean, included, is_included
+
+MAX_RUNS_BACK: Final = 10_000
+_LAST: Final = re.compile(r"last(?:~([0-9]{1,5}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the collector counted of a run; times in µs; `guessed` events were joined by guess."""
+
+    correlation_id: str
+    host: str
+    sandbox: str
+    first_ts: int
+    last_ts: int
+    first_seq: int
+    last_seq: int
+    allow: int
+    deny: int
+    other: int
+    guessed: int
+
+
+_COLUMNS: Final = (
+    "correlation_id, host, sandbox, first_ts, last_ts, first_seq, last_seq, allow, deny, other,"
+    " guessed"
+)
+
+
+def last_run(con: sqlite3.Connection, back: int = 0, sandbox: str | None = None) -> Run | None:
+    """The run whose newest event is newest, or the `back`-th before it; of one sandbox if named."""
+    where, params = ("WHERE sandbox = ?", [sandbox]) if sandbox else ("", [])
+    row = con.execute(
+        f"SELECT {_COLUMNS} FROM runs {where} ORDER BY last_ts DESC, correlation_id"  # noqa: S608
+        " LIMIT 1 OFFSET ?",
+        [*params, min(back, MAX_RUNS_BACK)],
+    ).fetchone()
+    return Run(*row) if row else None
+
+
+def runs_by_prefix(con: sqlite3.Connection, prefix: str, limit: int = 20) -> list[Run]:
+    """At most `limit` runs whose id starts so, newest first."""
+    rows = con.execute(
+        f"SELECT {_COLUMNS} FROM runs WHERE substr(correlation_id, 1, ?) = ?"  # noqa: S608
+        " ORDER BY last_ts DESC LIMIT ?",
+        (len(prefix), prefix, limit),
+    )
+    return [Run(*row) for row in rows]
+
+
+def with_runs_resolved(request: Request, con: sqlite3.Connection) -> Request:
+    """The request with `last` and `last~N` in `run` replaced by the id they mean now.
+
+    A single `sandbox` in the request narrows what `last` means. UsageError if there is no such run.
+    """
+    words = request.values.get("run", ())
+    if not any(_LAST.fullmatch(word.removeprefix("!")) for word in words):
+        return request
+    names = included(request, "sandbox")
+    sandbox = names[0] if len(names) == 1 and not re.search(r"[*?]", names[0]) else None
+    resolved = tuple(_resolved(word, con, sandbox) for word in words)
+    return replace(request, values={**request.values, "run": resolved})
+
+
+def _resolved(word: str, con: sqlite3.Connection, sandbox: str | None) -> str:
+    match = _LAST.fullmatch(word.removeprefix("!"))
+    if not match:
+        return word
+    run = last_run(con, int(match[1] or 0), sandbox)
+    if run is None:
+        raise UsageError(f"--run {word}: no such run{_of(con, sandbox)}", hint="audit runs")
+    return run.correlation_id if is_included(word) else f"!{run.correlation_id}"
+
+
+def _of(con: sqlite3.Connection, sandbox: str | None) -> str:
+    if sandbox is None:
+        return ""
+    known = [name for (name,) in con.execute("SELECT name FROM sandboxes")]
+    return f" of {sandbox}" + ("" if sandbox in known else did_you_mean(sandbox, known))
