@@ -45,12 +45,11 @@ def results(report: Path) -> list[Result]:
 
 def result(case: ET.Element) -> Result:
     """One test case with its properties."""
-    outcome = next(
-        (tag for tag in ("failure", "error", "skipped") if case.find(tag) is not None), ""
-    )
+    bad = [tag for tag in ("failure", "error", "skipped") if case.find(tag) is not None]
     figures = [f"{p.get('name')} {p.get('value')}" for p in case.iter("property")]
     test = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
-    return Result(test, bad[0] if bad else "passed", float(case.get("time", 0)), ", ".join(figures))
+    outcome = bad[0] if bad else "passed"
+    return Result(test, outcome, float(case.get("time", 0)), ", ".join(figures))
 
 
 def section(outcomes: list[Result], seed: int) -> str:
