@@ -1,1 +1,1 @@
-"""Commands: read flags, call one function, print the answer."""
+"""The commands, one file each; see audit/commands.py."""

@@ -1,1 +1,1 @@
-"""Pure encoders: rows in, bytes out."""
+"""The formats, one pure encoder a file: rows in, bytes out, no file, no clock, no network."""

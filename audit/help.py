@@ -1,0 +1,120 @@
+"""`--help`: the overview of the verbs that exist, and a plain page for each command."""
+
+import inspect
+from typing import Any, Final
+
+from audit import commands
+
+_VERBS: Final = (
+    ("Look", (
+        ("tail", "newest events; -f keeps watching"),
+        ("query", "ask: by decision, path, rule, run, time …"),
+        ("runs", "what ran and what was refused in it"),
+        ("show", "one run as a story, or an event with its neighbours"),
+        ("explain", "which rule decided an event, its YAML, what would change it"),
+        ("stats", "counts by rule, sandbox, day …; time-outs and p95 of tools"),
+        ("gaps", "when the record was incomplete, and why"),
+        ("sql", "read-only SQL over the same events"),
+    )),
+    ("Collect", ("setup", "collect", "service", "status", "doctor", "upkeep")),
+    ("Policy", (
+        ("policy", "validate, explain, suggest, replay, coverage, diff, apply, compile"),
+    )),
+    ("Send", (
+        ("export", "files, SIEM formats, nightly delivery"),
+        ("serve", "HTTP service and page"),
+    )),
+    ("Prove", (
+        ("verify", "the store, an export, a receiver"),
+        ("secrets", "what was masked; find a leaked secret"),
+    )),
+    ("Run", (("sandbox", "create, exec, stop: an enforcement layer to try"),)),
+    ("Debug", ("decode", "redact", "config", "version", "demo")),
+)  # fmt: skip
+_FIRST: Final = (
+    ("tail", "{prog} tail -f --deny"),
+    ("show", "{prog} show last"),
+    ("explain", "{prog} explain last"),
+)
+_NAME_WIDTH: Final = 11
+_OPTION_WIDTH: Final = 26
+_WIDTH: Final = 79
+
+
+def overview(prog: str) -> str:
+    """The page of `audit --help`, naming only commands that exist."""
+    known = commands.names()
+    lines = [
+        f"Usage: {prog} [--store DIR] [--config FILE] COMMAND …",
+        "",
+        "What did the sandbox allow and refuse, by which line of which policy, in which",
+        "run, and is anything missing? Without a command: the situation now.",
+        "",
+    ]
+    for title, verbs in _VERBS:
+        if block := _block(verbs, known):
+            lines += [title, *block]
+    first = [text.format(prog=prog) for verb, text in _FIRST if verb in known]
+    more = f"{prog} COMMAND --help"
+    if "help" in known:
+        more += f" · {prog} help filters|times|exit|scripts|sudo"
+    lines += ["", "First:    " + "        ".join(first), f"More:     {more}"]
+    lines.append('With sudo use "sandtrail": /usr/sbin/audit is Apple\'s.')
+    return "\n".join(lines) + "\n"
+
+
+def _block(verbs: Any, known: frozenset[str]) -> list[str]:
+    if isinstance(verbs[0], str):
+        present = [verb for verb in verbs if verb in known]
+        return ["  " + " · ".join(present)] if present else []
+    return [f"  {verb:<{_NAME_WIDTH - 2}}  {text}" for verb, text in verbs if verb in known]
+
+
+def build(function: Any, verb: str) -> Any:
+    """A Typer command of one function (or the Typer app of a command with commands of its own)."""
+    import typer
+
+    app = function
+    if not isinstance(function, typer.Typer):
+        app = typer.Typer(
+            add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        )
+        app.command(name=verb, cls=_plain_command())(function)
+    return typer.main.get_command(app)
+
+
+def _plain_command() -> Any:
+    from typer.core import TyperCommand
+
+    class PlainCommand(TyperCommand):
+        """A command whose help is our own page."""
+
+        def get_help(self, ctx: Any) -> str:
+            return page(self, ctx)
+
+    return PlainCommand
+
+
+def page(command: Any, ctx: Any) -> str:
+    """Usage, promise and examples, then the options in groups, one line each."""
+    usage = " ".join(command.collect_usage_pieces(ctx))
+    lines = [f"Usage: {ctx.command_path} {usage}", "", inspect.cleandoc(command.help or ""), ""]
+    groups: dict[str, list[str]] = {}
+    for param in command.get_params(ctx):
+        record = None if getattr(param, "hidden", False) else param.get_help_record(ctx)
+        if record:
+            title = getattr(param, "rich_help_panel", None) or "Options"
+            groups.setdefault(title, []).append(_option_line(param, *record))
+    for title, entries in groups.items():
+        lines += [title, *entries]
+    return "\n".join(lines)
+
+
+def _option_line(param: Any, _flags: str, text: str) -> str:
+    flags = [*param.opts, *param.secondary_opts]
+    flags.sort(key=lambda flag: flag.startswith("--"))
+    metavar = "" if getattr(param, "is_flag", False) else f" {param.metavar or 'VALUE'}"
+    if not flags[0].startswith("-"):
+        flags, metavar = [str(param.metavar or param.name).upper()], ""
+    head = ", ".join(flags) + metavar
+    return f"  {head:<{_OPTION_WIDTH}}  {text}".rstrip()[:_WIDTH]

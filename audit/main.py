@@ -1,0 +1,133 @@
+"""The entry of `audit` and `sandtrail`: the only place where an error becomes an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from audit import commands
+from audit.call import Call, wall_clock
+from audit.say import Voice
+from audit_events.errors import AuditError, Exit, UsageError
+
+PROGRAMS: Final = ("audit", "sandtrail")
+_HOUSE: Final = Path(__file__).resolve().parents[1]
+_TAKES_VALUE: Final = {"--store": "store", "--config": "config"}
+
+
+def main() -> None:
+    """Run the command line of this process and exit."""
+    sys.exit(run(sys.argv))
+
+
+def run(argv: Sequence[str], now: Callable[[], int] = wall_clock) -> int:
+    """Run one command line; every ending, a bug's too, is an exit code and at most a few lines."""
+    name = Path(argv[0]).name
+    prog = name if name in PROGRAMS else PROGRAMS[0]
+    try:
+        code = _dispatch(prog, list(argv[1:]), now)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _quiet()
+    except KeyboardInterrupt:
+        code = Exit.INTERRUPTED
+    except AuditError as error:
+        Voice(prog, os.environ).failure(error)
+        code = error.code
+    except Exception as error:  # noqa: BLE001  the boundary: a bug must not print a payload
+        code = _bug(prog, error)
+    return int(code)
+
+
+def _dispatch(prog: str, words: list[str], now: Callable[[], int]) -> int:
+    options, rest = split_options(words)
+    call = Call(prog, options.get("store"), options.get("config"), os.environ, now)
+    if rest and rest[0] in ("--help", "-h"):
+        from audit.help import overview
+
+        sys.stdout.write(overview(prog))
+        return Exit.DONE
+    if rest and rest[0] == "--version":
+        rest = ["version"]
+    if rest and rest[0].startswith("-"):
+        raise UsageError(f"no option {rest[0]} before the command", hint=f"{prog} --help")
+    verb, rest = (rest[0], rest[1:]) if rest else ("_situation", [])
+    if verb == "_situation":
+        from audit.cli._situation import situation
+
+        return situation(call)
+    return call_command(commands.load(verb, prog), verb, rest, call)
+
+
+def split_options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The options of every command, wherever they stand before `--`, and the other words."""
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    queue = list(words)
+    while queue:
+        word = queue.pop(0)
+        flag, equals, value = word.partition("=")
+        if word == "--":
+            return found, [*rest, word, *queue]
+        if flag not in _TAKES_VALUE:
+            rest.append(word)
+        elif equals:
+            found[_TAKES_VALUE[flag]] = value
+        elif queue:
+            found[_TAKES_VALUE[flag]] = queue.pop(0)
+        else:
+            raise UsageError(f"{flag} needs a value")
+    return found, rest
+
+
+def call_command(function: Callable[..., Any], verb: str, words: list[str], call: Call) -> int:
+    """Parse a command's words with Typer and run it."""
+    from typer._click.exceptions import Abort, ClickException  # the click that Typer carries
+    from typer._click.exceptions import Exit as Leave
+
+    from audit.help import build
+
+    command = build(function, verb)
+    try:
+        # Not `command.main`: it turns a broken pipe and Ctrl-C into endings of its own.
+        with command.make_context(f"{call.prog} {verb}", words, obj=call) as context:
+            code = command.invoke(context)
+    except Leave as leave:
+        return int(leave.exit_code)
+    except Abort:
+        return Exit.INTERRUPTED
+    except ClickException as error:
+        hint = f"{call.prog} {verb} --help"
+        raise UsageError(_as_ours(error.format_message()), hint=hint) from None
+    return code if isinstance(code, int) else Exit.DONE
+
+
+def _as_ours(message: str) -> str:
+    text = " ".join(message.split()).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _quiet() -> int:
+    """`| head` has seen enough: no message, not from the interpreter's last flush either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.DONE
+
+
+def _bug(prog: str, error: Exception) -> int:
+    if os.environ.get("AUDIT_DEBUG") == "1":
+        traceback.print_exc()
+        return Exit.BUG
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if _HOUSE in Path(frame.filename).parents]
+    place = f"{Path(inside[-1].filename).name}:{inside[-1].lineno}" if inside else "start"
+    Voice(prog, os.environ).error(
+        f"internal error: {type(error).__name__} at {place}",
+        "AUDIT_DEBUG=1 shows where it happened; please report it",
+    )
+    return Exit.BUG
+
+
+if __name__ == "__main__":
+    main()
