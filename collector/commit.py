@@ -57,7 +57,9 @@ class Counts:
     rejected: dict[Reason, int] = field(default_factory=dict)
     filtered: dict[Filtered, int] = field(default_factory=dict)
 
-    def add(self, rows: int, rejects: Mapping[Reason, int], left_out: Mapping[Filtered, int]) -> None:
+    def add(
+        self, rows: int, rejects: Mapping[Reason, int], left_out: Mapping[Filtered, int]
+    ) -> None:
         """Count one block's records."""
         self.stored += rows
         for reason, n in rejects.items():

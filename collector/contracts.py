@@ -198,3 +198,8 @@ class Source(Protocol):
     ) -> None:
         """Emit blocks from the committed positions on until `stop`, or to the end with `once`."""
         ...
+
+    def consumed(self, stream: str, resume: int) -> None:
+        """Told after each commit how far a stream is stored, so that an accepted unfinished last
+        line is not emitted again."""
+        ...

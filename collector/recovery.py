@@ -1,0 +1,205 @@
+"""Open a store for writing whatever the last stop left behind.
+
+spool.db missing, damaged or rolled back never stops the collector and never gives an id twice:
+`seq` leaps to the next multiple of 2^32, positions are those of the newest seal (or of the older
+spool, where it still holds all that the archive lacks), and a notice says so.
+"""
+
+import json
+import sqlite3
+import time
+from base64 import b64decode
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from audit_events.layout import SPOOL_DDL, STORE_MODE, StorePaths
+from collector.archive import Archive, commit_metadata, log_versions, repair_log
+from collector.seal import Sealer
+from collector.spool import Spool, Step, no_step
+from collector.sqlite import open_writable, transaction
+from collector.store import LEAP, Store, Watermark, sync_folder
+
+
+@dataclass(slots=True)
+class Opened:
+    """A store open for writing; `notices` are sentences for the record."""
+
+    spool: Spool
+    sealer: Sealer
+    notices: list[str] = field(default_factory=list)
+    # True if positions went back, so that sources that cannot re-read lost something.
+    positions_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What an intact spool.db says."""
+
+    last_seq: int
+    sealed_upto: int
+    delta_version: int
+
+
+def open_for_writing(store: Store, watermark_path: Path, on_step: Step = no_step) -> Opened:
+    """Repair the log, open or replace the spool, reconcile. The caller holds the store's lock."""
+    notices: list[str] = []
+    watermark = Watermark(watermark_path)
+    known, problem = _inspect(store)
+    repair_log(store.paths.log, known.delta_version if known else -1, notices.append)
+    archive = Archive(store.paths, store.id)
+    given = max(watermark.read(), archive.sealed_upto(), known.last_seq if known else 0)
+    if known is None and given == 0 and problem is None:
+        spool = Spool(store, watermark, on_step)
+    elif known is None or known.last_seq < archive.sealed_upto():
+        notices.append(_replace(store, archive, problem or "older than the archive", given))
+        spool = Spool(store, watermark, on_step)
+        return _finish(store, spool, archive, notices, on_step, positions_lost=True)
+    else:
+        spool = Spool(store, watermark, on_step)
+        if known.last_seq < given:
+            notices.append(_leap(spool, given, "spool.db is an older copy"))
+            return _finish(store, spool, archive, notices, on_step, positions_lost=True)
+    return _finish(store, spool, archive, notices, on_step, positions_lost=False)
+
+
+def _finish(
+    store: Store, spool: Spool, archive: Archive, notices: list[str], on_step: Step,
+    *, positions_lost: bool,
+) -> Opened:  # fmt: skip
+    sealer = Sealer(spool, archive, on_step)
+    sealer.reconcile()
+    on_step("recovery.after-reconcile")
+    sealer.delete_sealed()
+    _delete_orphans(store.paths, spool)
+    return Opened(spool, sealer, notices, positions_lost)
+
+
+def _inspect(store: Store) -> tuple[_Known | None, str | None]:
+    """What spool.db says, or None and why it cannot be used (None, None: there is none)."""
+    path = store.paths.spool
+    if not path.exists() and not path.is_symlink():
+        stray = path.with_name(path.name + "-wal").exists()
+        return None, "gone, its -wal is left" if stray else None
+    if not path.is_file():
+        return None, "not a file"
+    try:
+        connection = sqlite3.connect(path, timeout=30)
+        try:
+            return _read_known(connection, store.id)
+        finally:
+            connection.close()
+    except (sqlite3.Error, ValueError, TypeError):
+        return None, "damaged"
+
+
+def _read_known(connection: sqlite3.Connection, store_id: str) -> tuple[_Known | None, str | None]:
+    if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+        return None, "damaged"
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if "meta" not in tables:
+        return None, "empty"
+    meta = dict(connection.execute("SELECT key, value FROM meta"))
+    if not meta:
+        return None, "empty"
+    if meta.get("store") != store_id:
+        return None, "of another store"
+    return _Known(int(meta["last_seq"]), int(meta["sealed_upto"]), int(meta["delta_version"])), None
+
+
+def _replace(store: Store, archive: Archive, problem: str, given: int) -> str:
+    """Move spool.db aside and start a new one from the newest seal's positions."""
+    aside = store.paths.root / "lost" / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    aside.mkdir(mode=STORE_MODE, parents=True, exist_ok=True)
+    aside.parent.chmod(STORE_MODE)
+    # The database goes last: without its -wal it is only older, a -wal without it could be replayed
+    # into the next one.
+    for suffix in ("-shm", "-wal", ""):
+        path = store.paths.spool.with_name(store.paths.spool.name + suffix)
+        if path.exists() or path.is_symlink():
+            path.rename(aside / path.name)
+    sync_folder(store.paths.root)
+    _write_new(store, archive, given)
+    return (
+        f"spool.db was lost ({problem}); a new one starts from the newest seal,"
+        f" seq goes on after {_leap_base(given)}"
+    )
+
+
+def _write_new(store: Store, archive: Archive, given: int) -> None:
+    """A spool.db built beside and renamed into place, so that a kill here changes nothing."""
+    building = store.paths.root / "spool.db.new"
+    for suffix in ("", "-wal", "-shm"):
+        building.with_name(building.name + suffix).unlink(missing_ok=True)
+    connection = open_writable(building, SPOOL_DDL)
+    streams = _sealed_streams(archive)
+    base = _leap_base(given)
+    now = time.time_ns() // 1000
+    with transaction(connection):
+        values = {
+            "store": store.id,
+            "created": now,
+            "last_seq": base,
+            "sealed_upto": archive.sealed_upto(),
+            "delta_version": -1,
+            "leaps": json.dumps([base + 1]),
+            "archived_rows": sum(file.rows for file in archive.live()) + _removed(archive),
+            "sealed_streams": json.dumps(streams),
+        }
+        connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(values.items()))
+        connection.executemany(
+            "INSERT INTO streams VALUES(?, ?, ?, ?, ?, ?, ?)",
+            [
+                (source, stream, resume, json.dumps(done), read_to, b64decode(mark), now)
+                for source, of_source in streams.items()
+                for stream, (resume, done, read_to, mark) in of_source.items()
+            ],
+        )
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    building.rename(store.paths.spool)
+    for suffix in ("-wal", "-shm"):
+        building.with_name(building.name + suffix).unlink(missing_ok=True)
+    sync_folder(store.paths.root)
+
+
+def _sealed_streams(archive: Archive) -> dict[str, dict[str, Any]]:
+    """Positions as of the newest seal, from the log: every commit of ours carries them."""
+    for version in reversed(log_versions(archive.log)):
+        words = commit_metadata(archive.log, version)
+        if words and "streams" in words:
+            streams: dict[str, dict[str, Any]] = words["streams"]
+            return streams
+    return {}
+
+
+def _removed(archive: Archive) -> int:
+    """Rows that retention took, by the same commits that reconcile is about to read again."""
+    words = [commit_metadata(archive.log, v) or {} for v in log_versions(archive.log)]
+    return sum(removal["rows"] for w in words for removal in w.get("removals", ()))
+
+
+def _leap_base(given: int) -> int:
+    return (given // LEAP + 1) * LEAP
+
+
+def _leap(spool: Spool, given: int, why: str) -> str:
+    base = _leap_base(given)
+    with spool.lock, transaction(spool.connection):
+        leaps = [*json.loads(spool.meta("leaps") or "[]"), base + 1]
+        spool.set_meta("leaps", json.dumps(leaps))
+        spool.set_meta("last_seq", base)
+    spool.last_seq = base
+    return f"{why}; what it lacks is read again, seq goes on after {base}"
+
+
+def _delete_orphans(paths: StorePaths, spool: Spool) -> None:
+    """Files that no commit names: left by a kill between writing and committing.
+
+    Only after reconcile, else files that are committed but not yet cached would go.
+    """
+    known = {path for (path,) in spool.connection.execute("SELECT path FROM files")}
+    known |= {path for (path,) in spool.connection.execute("SELECT path FROM retired")}
+    for path in paths.events.glob("date=*/*.parquet"):
+        if path.relative_to(paths.events).as_posix() not in known:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,319 @@
+"""Run a collector: source threads, one flow, one sealer, until told to stop or to the end."""
+
+import json
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.compute as pc
+from policies.redact.engine import Redactor
+
+from audit_events.errors import SourceError, StorageError
+from collector.commit import Commit, Counts
+from collector.contracts import Block, DecoderPlugin, Emission, GapClosed, GapOpened, Source
+from collector.correlate import DEFAULT_IDLE_US, KEEP_US, Correlator
+from collector.flow import Flow
+from collector.hot import forget_old_minutes
+from collector.recovery import Opened, open_for_writing
+from collector.seal import Sealer, reason_of
+from collector.spool import Step, no_step
+from collector.sqlite import transaction
+from collector.store import open_or_create, writer_lock
+
+# Blocks between the sources and the flow; with the largest blocks 16 MiB.
+QUEUE_BLOCKS: Final = 8
+# One turn takes at most about 20,000 records; a native record is 100 to 250 bytes.
+TURN_BYTES: Final = 4 << 20
+# A turn costs some milliseconds however few its rows: under a steady trickle turns keep this pace.
+PACE_S: Final = 0.02
+HEARTBEAT_S: Final = 2.0
+RETRY_FIRST_S: Final = 0.1
+RETRY_MOST_S: Final = 5.0
+SEAL_CHECK_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A source's thread is over; `error` says why if it should not be."""
+
+    source: str
+    error: Exception | None
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run did, for its closing line."""
+
+    counts: Counts = field(default_factory=Counts)
+    masked: int = 0
+    seconds: float = 0.0
+    first_reject: tuple[str, int] | None = None
+    unfinished: list[tuple[str, int]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a collector is made of; everything it needs is handed in."""
+
+    store_root: Path
+    watermark: Callable[[str], Path]
+    sources: Sequence[tuple[Source, DecoderPlugin]]
+    redactor: Callable[[str], Redactor]
+    host: str
+    version: str
+    idle_us: int = DEFAULT_IDLE_US
+    say: Callable[[str], None] = lambda _text: None
+    on_step: Step = no_step
+    upkeep: Callable[[Sealer], None] | None = None
+    reload: threading.Event = field(default_factory=threading.Event)
+
+
+class Collector:
+    """One run over one store."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._queue: queue.Queue[Emission | _Ended] = queue.Queue(QUEUE_BLOCKS)
+        self._stop_sources = threading.Event()
+        self._stop_sealer = threading.Event()
+        self.summary = Summary()
+        self._last_turn = 0.0
+        self._last_beat = 0.0
+        self._started_us = time.time_ns() // 1000
+
+    def run(self, stop: threading.Event, *, once: bool) -> Summary:
+        """Collect until `stop`, or until the sources' end with `once`; seals before it returns.
+
+        Raises StorageError (store held, damaged, full at shutdown) and SourceError (a source that
+        cannot be read at all, with `once`).
+        """
+        started = time.monotonic()
+        store = open_or_create(self._plan.store_root)
+        with writer_lock(store.paths, self._plan.version):
+            opened = self._opened(store)
+            try:
+                self._collect(opened, stop, once=once)
+            finally:
+                self._close(opened)
+        self.summary.seconds = time.monotonic() - started
+        return self.summary
+
+    def _opened(self, store: Any) -> Opened:
+        try:
+            opened = open_for_writing(store, self._plan.watermark(store.id), self._plan.on_step)
+        except (sqlite3.Error, OSError) as error:
+            raise StorageError(f"{store.paths.root}: {reason_of(error)}") from error
+        self._redactor = self._plan.redactor(store.id)
+        self.summary.notices = list(opened.notices)
+        return opened
+
+    def _collect(self, opened: Opened, stop: threading.Event, *, once: bool) -> None:
+        spool = opened.spool
+        correlator = Correlator(self._plan.idle_us)
+        correlator.remember(spool.runs_since(time.time_ns() // 1000 - KEEP_US))
+        self.flow = Flow(self._plan.host, correlator, self._redactor, spool)
+        self._append(opened, self.flow.notices(opened.notices), stop)
+        threads = [
+            self._start(opened, source, plugin, once) for source, plugin in self._plan.sources
+        ]
+        sealing = threading.Thread(target=self._seal_while, args=(opened,), name="sealer")
+        sealing.start()
+        try:
+            self._turns(opened, stop, running=len(threads), once=once)
+        finally:
+            self._stop_sources.set()
+            self._drain(threads)
+            self._stop_sealer.set()
+            sealing.join()
+
+    def _start(
+        self, opened: Opened, source: Source, plugin: DecoderPlugin, once: bool
+    ) -> threading.Thread:
+        positions = opened.spool.positions(source.name)
+        state = opened.spool.redactor_state(source.name)
+        self.flow.add(source, plugin, state, positions)
+        was_open = opened.spool.open_gap(source.name)
+        now = datetime.now(UTC)
+        if was_open is not None:
+            self._append(opened, self.flow.commit_of([GapClosed(source.name, now)]), None)
+        thread = threading.Thread(
+            target=self._run_source, args=(source, positions, once), name=f"source {source.name}"
+        )
+        thread.start()
+        return thread
+
+    def _run_source(self, source: Source, positions: Any, once: bool) -> None:
+        error: Exception | None = None
+        try:
+            source.run(positions, self._emit, self._stop_sources, once=once)
+        except Exception as raised:  # noqa: BLE001 - the thread's boundary: the flow reports it
+            error = raised
+        while not self._stop_sources.is_set() or error is None:
+            try:
+                self._queue.put(_Ended(source.name, error), timeout=0.2)
+                return
+            except queue.Full:
+                if self._stop_sources.is_set():
+                    return
+
+    def _emit(self, emission: Emission) -> None:
+        """Put what a source says; waits while the flow is busy, gives up when stopping."""
+        while not self._stop_sources.is_set():
+            try:
+                self._queue.put(emission, timeout=0.2)
+                return
+            except queue.Full:
+                continue
+
+    def _turns(self, opened: Opened, stop: threading.Event, *, running: int, once: bool) -> None:
+        while running or not self._queue.empty():
+            if stop.is_set():
+                return
+            emissions, ended = self._take()
+            running -= len(ended)
+            for end in ended:
+                emissions += self._report_end(end, once=once)
+            last = once and not running and self._queue.empty()
+            self._commit(opened, emissions, stop, flush_all=last)
+            self._beat(opened)
+        if not once:
+            stop.wait()
+
+    def _take(self) -> tuple[list[Emission], list[_Ended]]:
+        """What the sources said: at once when idle, at a steady pace under load."""
+        emissions: list[Emission] = []
+        ended: list[_Ended] = []
+        size = 0
+        deadline = time.monotonic() + 0.25
+        while size < TURN_BYTES:
+            try:
+                wait = max(
+                    0.0, (self._last_turn + PACE_S if emissions else deadline) - time.monotonic()
+                )
+                said = self._queue.get(timeout=wait) if wait else self._queue.get_nowait()
+            except queue.Empty:
+                break
+            if isinstance(said, _Ended):
+                ended.append(said)
+            else:
+                emissions.append(said)
+                size += len(said.data) if isinstance(said, Block) else 0
+        self._last_turn = time.monotonic()
+        return emissions, ended
+
+    def _report_end(self, end: _Ended, *, once: bool) -> list[Emission]:
+        if end.error is None:
+            return []
+        if isinstance(end.error, SourceError) and once:
+            raise end.error
+        reason = end.error.message if isinstance(end.error, SourceError) else reason_of(end.error)
+        self._plan.say(f"source {end.source} stopped: {reason}")
+        return [GapOpened(end.source, datetime.now(UTC), reason)]
+
+    def _commit(
+        self, opened: Opened, emissions: list[Emission], stop: threading.Event, *, flush_all: bool
+    ) -> None:
+        commit = self.flow.commit_of(emissions, flush_all=flush_all)
+        self._append(opened, commit, stop)
+        for update in commit.streams:
+            if not update.closed:
+                self.flow.sources[update.source].source.consumed(update.stream, update.resume)
+
+    def _append(self, opened: Opened, commit: Commit, stop: threading.Event | None) -> None:
+        """Commit, trying again while the disk is full; the position does not move meanwhile."""
+        if commit.empty:
+            return
+        delay = RETRY_FIRST_S
+        while True:
+            try:
+                opened.spool.append(commit)
+                break
+            except (sqlite3.Error, OSError) as error:
+                if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
+                    raise
+                reason = reason_of(error)
+                if stop is not None and stop.is_set():
+                    raise StorageError(
+                        f"stopped while the store cannot be written: {reason}"
+                    ) from error
+                self._plan.say(
+                    f"the store cannot be written ({reason}); trying again in {delay:.1f} s"
+                )
+                time.sleep(delay) if stop is None else stop.wait(delay)
+                delay = min(delay * 2, RETRY_MOST_S)
+        self._count(commit)
+
+    def _count(self, commit: Commit) -> None:
+        for counts in commit.counts.values():
+            self.summary.counts.add(counts.stored, counts.rejected, counts.filtered)
+        for batch in commit.batches:
+            self.summary.masked += pc.sum(batch.column("redactions")).as_py() or 0
+
+    def _beat(self, opened: Opened, *, stopped: bool = False) -> None:
+        """Say that we live, and where the sources stand; readers judge by it."""
+        now = time.monotonic()
+        if not stopped and now - self._last_beat < HEARTBEAT_S:
+            return
+        self._last_beat = now
+        micros = time.time_ns() // 1000
+        words = {
+            "pid": os.getpid(), "version": self._plan.version, "host": self._plan.host,
+            "started": self._started_us, "heartbeat": micros, "stopped": micros if stopped else None,
+        }  # fmt: skip
+        updates = [self.flow.source_update(state) for state in self.flow.sources.values()]
+        try:
+            with opened.spool.lock, transaction(opened.spool.connection):
+                opened.spool.set_meta("collector", json.dumps(words))
+                opened.spool.put_sources(updates)
+                forget_old_minutes(opened.spool.connection, micros)
+        except sqlite3.Error as error:
+            self._plan.say(f"the store cannot be written ({reason_of(error)})")
+
+    def _drain(self, threads: list[threading.Thread]) -> None:
+        """Let source threads end: what they still say is read again after the next start."""
+        for thread in threads:
+            while thread.is_alive():
+                try:
+                    self._queue.get(timeout=0.05)
+                except queue.Empty:
+                    pass
+                thread.join(timeout=0.01)
+
+    def _seal_while(self, opened: Opened) -> None:
+        """The sealer's thread: seal when due, keep the archive tidy, back off after a failure."""
+        delay = SEAL_CHECK_S
+        while not self._stop_sealer.wait(delay):
+            delay = SEAL_CHECK_S
+            try:
+                while opened.sealer.due(time.time()) and not self._stop_sealer.is_set():
+                    opened.sealer.seal()
+                if self._plan.upkeep is not None:
+                    self._plan.upkeep(opened.sealer)
+            except StorageError as error:
+                self._plan.say(f"{error.message}; trying again")
+                delay = RETRY_MOST_S
+
+    def _close(self, opened: Opened) -> None:
+        """Seal what is left and close; an error of the last seal loses nothing: rows are spooled."""
+        try:
+            while opened.sealer.seal():
+                pass
+        except StorageError as error:
+            self._plan.say(f"{error.message}; the rows stay in the buffer")
+        if hasattr(self, "flow"):
+            self._beat(opened, stopped=True)
+            self.summary.first_reject = self.flow.first_reject
+            self.summary.unfinished = [
+                (self.flow.sources[source].source.location, at)
+                for (source, _), at in self.flow.unfinished.items()
+            ]
+        opened.sealer.close()
+        opened.spool.close()

@@ -1,0 +1,133 @@
+"""One stream's way through its decoder: guarded, without repeats, with the position to commit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from audit_events.arrow import EVENT_SCHEMA
+from audit_events.rows import EMPTY_BATCH
+from collector.commit import StreamUpdate
+from collector.contracts import (
+    Block,
+    Decoded,
+    Decoder,
+    DecoderPlugin,
+    Filtered,
+    Reason,
+    Reject,
+    StreamPosition,
+    Tally,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a block added: rows, rejects, records left out on purpose."""
+
+    batch: pa.RecordBatch
+    rejects: tuple[Reject, ...]
+    filtered: dict[Filtered, int]
+
+
+NOTHING = Taken(EMPTY_BATCH, (), {})
+
+
+class Stream:
+    """A decoder for one stream and where it stands."""
+
+    def __init__(self, plugin: DecoderPlugin, position: StreamPosition | None) -> None:
+        self._plugin = plugin
+        self._decoder: Decoder = plugin.make()
+        # Starts of records that an earlier start stored already; they are read again and left out.
+        self._stored = set(position.done) if position else set()
+        self.update: StreamUpdate | None = None
+        self.read_at: datetime | None = None
+        # Start of a last line that has no newline yet and was not taken.
+        self.waits_at: int | None = None
+
+    def take(self, block: Block, now: datetime) -> Taken:
+        """Decode a block; `update` then holds the position to commit with its rows."""
+        decoded = (
+            self._decode(block) if block.data else Decoded(EMPTY_BATCH, (), Tally(), block.end)
+        )
+        self.waits_at = None
+        if block.tail and decoded.resume <= block.start:
+            self.waits_at = block.start
+            return NOTHING
+        self.read_at = now
+        self.update = StreamUpdate(
+            block.source, block.stream, decoded.resume, decoded.done, block.end, block.mark
+        )
+        taken = self._without_stored(decoded)
+        return Taken(taken.batch, (*block.rejects, *taken.rejects), taken.filtered)
+
+    def flush(self, now: datetime) -> Taken:
+        """Give out what the decoder holds back for more lines."""
+        decoded = self._decoder.flush(now)
+        self.read_at = None
+        if not decoded.tally.seen or self.update is None:
+            return NOTHING
+        last = self.update
+        self.update = StreamUpdate(
+            last.source, last.stream, decoded.resume, decoded.done, last.read_to, last.mark
+        )
+        return self._without_stored(decoded)
+
+    def _decode(self, block: Block) -> Decoded:
+        try:
+            return self._decoder.decode(block)
+        except Exception:  # noqa: BLE001 - a decoder's bug must not stop the record: line by line
+            return self._decode_lines(block)
+
+    def _decode_lines(self, block: Block) -> Decoded:
+        """After a decoder's bug: each line alone; the ones that raise are rejects."""
+        self._decoder = self._plugin.make()
+        parts: list[Decoded] = []
+        for line in _lines(block):
+            try:
+                parts.append(self._decoder.decode(line))
+            except Exception:  # noqa: BLE001 - see above; the reject counts it
+                self._decoder = self._plugin.make()
+                reject = Reject(line.start, Reason.DECODER_ERROR)
+                parts.append(Decoded(EMPTY_BATCH, (reject,), Tally(1), line.end))
+        return _joined(parts, block)
+
+    def _without_stored(self, decoded: Decoded) -> Taken:
+        filtered = dict(decoded.tally.filtered)
+        if not self._stored:
+            return Taken(decoded.batch, decoded.rejects, filtered)
+        positions = decoded.batch.column("source_position")
+        again = pc.is_in(positions, pa.array(sorted(self._stored), pa.int64()))
+        rejects = tuple(r for r in decoded.rejects if r.origin not in self._stored)
+        batch = decoded.batch.filter(pc.invert(again))
+        self._stored = {start for start in self._stored if start >= decoded.resume}
+        return Taken(batch, rejects, filtered)
+
+
+def _lines(block: Block) -> Iterator[Block]:
+    at = block.start
+    for line in block.data.split(b"\n"):
+        end = min(at + len(line) + 1, block.end)
+        if end > at:
+            yield Block(block.source, block.stream, line + b"\n", at, end)
+        at = end
+
+
+def _joined(parts: list[Decoded], block: Block) -> Decoded:
+    table = pa.Table.from_batches([part.batch for part in parts], EVENT_SCHEMA)
+    batches = table.combine_chunks().to_batches()
+    filtered: dict[Filtered, int] = {}
+    for part in parts:
+        for why, n in part.tally.filtered.items():
+            filtered[why] = filtered.get(why, 0) + n
+    last = parts[-1] if parts else Decoded(EMPTY_BATCH, (), Tally(), block.end)
+    return Decoded(
+        batches[0] if batches else EMPTY_BATCH,
+        tuple(reject for part in parts for reject in part.rejects),
+        Tally(sum(part.tally.seen for part in parts), filtered),
+        last.resume,
+        last.done,
+    )
