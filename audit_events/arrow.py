@@ -1,5 +1,6 @@
 """The event schema as Arrow: plain in flow, dictionary-encoded for storage."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -29,10 +30,21 @@ STORAGE_SCHEMA: Final = pa.schema(
 FILE_SCHEMA: Final = pa.schema([pa.field(c.name, arrow_type(c)) for c in COLUMNS])
 
 
-def to_storage(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows with low-cardinality text dictionary-encoded."""
+def to_storage(
+    batch: pa.RecordBatch, stamped: Mapping[str, pa.Array] | None = None
+) -> pa.RecordBatch:
+    """The same rows with low-cardinality text dictionary-encoded; `stamped` replaces columns."""
+    ready = stamped or {}
     arrays = [
-        array.dictionary_encode() if pa.types.is_dictionary(field.type) else array
+        ready[field.name] if field.name in ready else _stored(array, field.type)
         for array, field in zip(batch.columns, STORAGE_SCHEMA, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=STORAGE_SCHEMA)
+
+
+def _stored(array: pa.Array, target: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(target):
+        return array
+    if array.null_count == len(array):
+        return pa.nulls(len(array), target)
+    return array.dictionary_encode()

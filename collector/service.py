@@ -1,5 +1,6 @@
 """Run a collector: source threads, one flow, one sealer, until told to stop or to the end."""
 
+import contextlib
 import json
 import os
 import queue
@@ -25,7 +26,7 @@ from collector.recovery import Opened, open_for_writing
 from collector.seal import Sealer, reason_of
 from collector.spool import Step, no_step
 from collector.sqlite import transaction
-from collector.store import open_or_create, writer_lock
+from collector.store import Store, writer_lock
 
 # Blocks between the sources and the flow; with the largest blocks 16 MiB.
 QUEUE_BLOCKS: Final = 8
@@ -63,17 +64,16 @@ class Summary:
 class Plan:
     """What a collector is made of; everything it needs is handed in."""
 
-    store_root: Path
-    watermark: Callable[[str], Path]
+    store: Store
+    watermark: Path
     sources: Sequence[tuple[Source, DecoderPlugin]]
-    redactor: Callable[[str], Redactor]
+    redactor: Redactor
     host: str
     version: str
     idle_us: int = DEFAULT_IDLE_US
     say: Callable[[str], None] = lambda _text: None
     on_step: Step = no_step
     upkeep: Callable[[Sealer], None] | None = None
-    reload: threading.Event = field(default_factory=threading.Event)
 
 
 class Collector:
@@ -96,9 +96,8 @@ class Collector:
         cannot be read at all, with `once`).
         """
         started = time.monotonic()
-        store = open_or_create(self._plan.store_root)
-        with writer_lock(store.paths, self._plan.version):
-            opened = self._opened(store)
+        with writer_lock(self._plan.store.paths, self._plan.version):
+            opened = self._opened()
             try:
                 self._collect(opened, stop, once=once)
             finally:
@@ -106,12 +105,12 @@ class Collector:
         self.summary.seconds = time.monotonic() - started
         return self.summary
 
-    def _opened(self, store: Any) -> Opened:
+    def _opened(self) -> Opened:
+        store = self._plan.store
         try:
-            opened = open_for_writing(store, self._plan.watermark(store.id), self._plan.on_step)
+            opened = open_for_writing(store, self._plan.watermark, self._plan.on_step)
         except (sqlite3.Error, OSError) as error:
             raise StorageError(f"{store.paths.root}: {reason_of(error)}") from error
-        self._redactor = self._plan.redactor(store.id)
         self.summary.notices = list(opened.notices)
         return opened
 
@@ -119,7 +118,7 @@ class Collector:
         spool = opened.spool
         correlator = Correlator(self._plan.idle_us)
         correlator.remember(spool.runs_since(time.time_ns() // 1000 - KEEP_US))
-        self.flow = Flow(self._plan.host, correlator, self._redactor, spool)
+        self.flow = Flow(self._plan.host, correlator, self._plan.redactor, spool)
         self._append(opened, self.flow.notices(opened.notices), stop)
         threads = [
             self._start(opened, source, plugin, once) for source, plugin in self._plan.sources
@@ -281,10 +280,8 @@ class Collector:
         """Let source threads end: what they still say is read again after the next start."""
         for thread in threads:
             while thread.is_alive():
-                try:
+                with contextlib.suppress(queue.Empty):
                     self._queue.get(timeout=0.05)
-                except queue.Empty:
-                    pass
                 thread.join(timeout=0.01)
 
     def _seal_while(self, opened: Opened) -> None:

@@ -151,7 +151,7 @@ class Upkeep:
             "paths": [file.path for file in compaction.files],
         }
         ran = subprocess.run(
-            [sys.executable, "-m", "collector.compact_worker"],
+            [sys.executable, "-I", "-m", "collector.compact_worker"],
             input=json.dumps(order), capture_output=True, text=True, check=False,
             timeout=WORKER_TIMEOUT_S,
         )  # fmt: skip

@@ -1,0 +1,272 @@
+"""Native records as JSON lines: whole blocks by msgspec, what it cannot vouch for line by line."""
+
+import json
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Annotated, Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from msgspec import Meta
+
+from audit_events import text
+from collector.contracts import Reason, Reject
+from collector.decoders.native_fields import (
+    COMMAND_FIELDS,
+    FIELDS,
+    INT_FIELDS,
+    INT_MAX,
+    INT_MIN,
+    MAX_DEPTH,
+    RARE_KEYS,
+    TIME_FIELDS,
+    Rough,
+    columns_of,
+    field_type,
+)
+from collector.decoders.native_record import Members, Number, RecordError, add, resolve_surrogates
+
+_FIELD_SET: Final = frozenset(FIELDS)
+# How many rows tell which fields a block has, and how many lines share the fate of a bad one.
+_SAMPLE_ROWS: Final = 16
+_CHUNK_LINES: Final = 64
+
+
+def _python_type(name: str) -> Any:
+    if name in INT_FIELDS:
+        return Annotated[int, Meta(ge=INT_MIN.get(name, 0), le=INT_MAX)] | None
+    if name in TIME_FIELDS:
+        return str | Annotated[int, Meta(ge=-INT_MAX, le=INT_MAX)] | float | None
+    return str | list[str] | None if name in COMMAND_FIELDS else str | None
+
+
+def _decoder(*, forbid_unknown: bool) -> msgspec.json.Decoder[Any]:
+    members = [(name, _python_type(name), None) for name in FIELDS]
+    struct = msgspec.defstruct("Record", members, gc=False, forbid_unknown_fields=forbid_unknown)
+    return msgspec.json.Decoder(struct)
+
+
+_KNOWN: Final = _decoder(forbid_unknown=True)
+_LENIENT: Final = _decoder(forbid_unknown=False)
+_RAW: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_REFUSED: Final = (msgspec.MsgspecError, RecursionError)
+
+
+class JsonLines:
+    """JSON records of one block, each line an object or a reject.
+
+    `data` is the block, line i is data[starts[i]:ends[i]] without its line end.
+    """
+
+    def __init__(self, data: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]):
+        self._data, self._starts, self._ends = data, starts, ends
+
+    def read(self, offset: int) -> tuple[list[Rough], list[Reject]]:
+        """Rough rows and rejects; positions are `offset` plus the place in the block."""
+        whole = self._one_object_a_line() and not _needs_care(self._data)
+        rough = self._fast(np.arange(len(self._starts)), self._data, offset) if whole else None
+        if rough is not None:
+            return [rough], []
+        return self._by_chunks(offset)
+
+    def _one_object_a_line(self) -> bool:
+        """Whether each line starts with { and ends with }: then no object can span two lines."""
+        view = np.frombuffer(self._data, dtype=np.uint8)
+        return bool((view[self._starts] == 123).all() and (view[self._ends - 1] == 125).all())
+
+    def _by_chunks(self, offset: int) -> tuple[list[Rough], list[Reject]]:
+        """Chunks that are sound go fast; a line of a chunk that is not is read alone."""
+        roughs, careful = [], []
+        for first in range(0, len(self._starts), _CHUNK_LINES):
+            lines = np.arange(first, min(first + _CHUNK_LINES, len(self._starts)))
+            rough = self._chunk(lines, offset)
+            if rough is not None:
+                roughs.append(rough)
+                continue
+            for line in lines:
+                rough = self._chunk(lines[line - first : line - first + 1], offset)
+                if rough is None:
+                    careful.append(int(line))
+                else:
+                    roughs.append(rough)
+        rough, rejects = self._careful(careful, offset)
+        return ([*roughs, rough] if len(rough) else roughs), rejects
+
+    def _chunk(self, lines: npt.NDArray[np.int64], offset: int) -> Rough | None:
+        pieces = [self._data[self._starts[i] : self._ends[i]] for i in lines]
+        if not all(piece[:1] == b"{" and piece[-1:] == b"}" for piece in pieces):
+            return None
+        data = b"\n".join(pieces)
+        return None if _needs_care(data) else self._fast(lines, data, offset)
+
+    def _fast(self, lines: npt.NDArray[np.int64], data: bytes, offset: int) -> Rough | None:
+        """Rows of lines that are sound objects with known types and no key twice, else None."""
+        rough = Rough(self._starts[lines] + offset)
+        try:
+            records = _KNOWN.decode_lines(data)
+        except _REFUSED:
+            return rough if self._with_unknown(rough, lines, data) else None
+        if len(records) != len(lines):
+            return None
+        keys = _count_keys(data)
+        rough.columns = _columns(records, keys)
+        if _values(rough.columns) == keys:
+            return rough
+        return rough if self._with_unknown(rough, lines, data) else None
+
+    def _with_unknown(self, rough: Rough, lines: npt.NDArray[np.int64], data: bytes) -> bool:
+        """Rows with their unknown members in extra; False if a line is not proven to be sound.
+
+        A line is free of duplicate keys when its keys and values account for every byte of it.
+        """
+        try:
+            records = _LENIENT.decode_lines(data)
+            raws = _RAW.decode_lines(data)
+            if len(records) != len(lines):
+                return False
+            sizes = (self._ends[lines] - self._starts[lines]).tolist()
+            for row, (raw, size) in enumerate(zip(raws, sizes, strict=True)):
+                if not _accounted(raw, size):
+                    return False
+                for key in raw:
+                    if key not in _FIELD_SET and not _keep_raw(rough, row, key, raw[key]):
+                        return False
+        except (*_REFUSED, UnicodeDecodeError):
+            return False
+        names = set().union(*raws)
+        rough.columns = _arrays(records, [name for name in FIELDS if name in names])
+        return True
+
+    def _careful(self, lines: list[int], offset: int) -> tuple[Rough, list[Reject]]:
+        rough, positions, rejects = Rough(np.empty(0, np.int64)), [], []
+        rows: list[dict[str, Any]] = []
+        for line in lines:
+            start = int(self._starts[line])
+            try:
+                pairs = parse(self._data[start : int(self._ends[line])])
+                rows.append(add(rough, len(rows), pairs))
+                positions.append(start + offset)
+            except RecordError as error:
+                rough.drop(len(rows))
+                rejects.append(Reject(start + offset, error.reason))
+        rough.positions = np.array(positions, dtype=np.int64)
+        rough.columns = columns_of(rows)
+        return rough, rejects
+
+
+def parse(line: bytes) -> Members:
+    """The members of one object, numbers as `Number`; RecordError with the reason if it is none."""
+    _check_depth(line)
+    try:
+        value = json.loads(
+            resolve_surrogates(text.from_bytes(line)),
+            strict=False,
+            object_pairs_hook=Members,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=Number,
+        )
+    except (ValueError, RecursionError):
+        # The error quotes the line, so it is not chained.
+        raise RecordError(Reason.NOT_A_RECORD) from None
+    if not isinstance(value, Members):
+        raise RecordError(Reason.NOT_AN_OBJECT)
+    if len({key for key, _ in value}) != len(value):
+        raise RecordError(Reason.DUPLICATE_KEY)
+    return value
+
+
+def _check_depth(line: bytes) -> None:
+    """RecordError if brackets outside of texts nest deeper than `MAX_DEPTH`."""
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return
+    view = np.frombuffer(line.replace(b"\\\\", b"__").replace(b'\\"', b"__"), dtype=np.uint8)
+    outside = np.cumsum(view == 34) % 2 == 0
+    steps = np.isin(view, (91, 123)).astype(np.int8) - np.isin(view, (93, 125)).astype(np.int8)
+    if int(np.cumsum(np.where(outside, steps, 0), dtype=np.int64).max(initial=0)) > MAX_DEPTH:
+        raise RecordError(Reason.TOO_DEEP)
+
+
+def _needs_care(data: bytes) -> bool:
+    """Whether text may hold characters of the escape range, which msgspec passes on as they are."""
+    return b"\xf4\x8f" in data or (b"\\u" in data and b"\\udb" in data.lower())
+
+
+def _count_keys(data: bytes) -> int:
+    """Known keys with a value other than null: quotes before a colon that neither open a text nor
+    are escaped.
+
+    Too many when a text in an array starts with a colon, too few with blanks before a colon; the
+    caller then reads with more care.
+    """
+    view = np.frombuffer(data, dtype=np.uint8)
+    quote, colon = view == 34, view == 58
+    ends = quote[1:-1] & colon[2:] & ~(colon | (view == 92))[:-2]
+    count = int(np.count_nonzero(ends))
+    if b': "' in data:
+        count -= data.count(b': ":')
+    if b"null" in data:
+        for text_of_null in (b'":null', b'": null'):
+            count -= data.count(text_of_null) - data.count(b"\\" + text_of_null)
+    return count
+
+
+def _columns(records: Sequence[Any], keys: int) -> dict[str, pa.Array]:
+    """The columns that hold values: those of the first rows if they explain every key, else all."""
+    sample = records[:_SAMPLE_ROWS]
+    names = [n for n in FIELDS if any(getattr(record, n) is not None for record in sample)]
+    columns = _arrays(records, names)
+    if _values(columns) != keys:
+        columns |= _arrays(records, [name for name in FIELDS if name not in columns])
+    return columns
+
+
+def _arrays(records: Sequence[Any], names: Sequence[str]) -> dict[str, pa.Array]:
+    columns = {}
+    for name in names:
+        values = list(map(attrgetter(name), records))
+        array = _array(name, values)
+        if array.null_count < len(values):
+            columns[name] = array
+    return columns
+
+
+def _array(name: str, values: list[Any]) -> pa.Array:
+    if name in COMMAND_FIELDS:
+        values = [msgspec.json.encode(v).decode() if isinstance(v, list) else v for v in values]
+    if name not in TIME_FIELDS:
+        return pa.array(values, field_type(name))
+    try:
+        return pa.array(values, pa.string())
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return pa.array([number_text(value) for value in values], pa.string())
+
+
+def number_text(value: str | int | float | None) -> str | None:
+    """A time as text: numbers in plain digits."""
+    if isinstance(value, float):
+        return format(value, "f") if abs(value) >= 1e16 else repr(value)
+    return value if value is None or isinstance(value, str) else str(value)
+
+
+def _values(columns: dict[str, pa.Array]) -> int:
+    return sum(len(array) - array.null_count for array in columns.values())
+
+
+def _accounted(record: dict[str, msgspec.Raw], size: int) -> bool:
+    """Whether the members fill `size` bytes, written compactly or with a blank after : and ,."""
+    content = sum(map(len, record)) + sum(map(len, record.values()))
+    # Braces, then per member two quotes and a colon, and commas between: 4n + 1 more, or 6n.
+    return content + 4 * len(record) + 1 == size or content + 6 * len(record) == size
+
+
+def _keep_raw(rough: Rough, row: int, key: str, raw: msgspec.Raw) -> bool:
+    if key in RARE_KEYS or '"' in key or "\\" in key or not key.isascii():
+        return False
+    value = bytes(raw)
+    if value.count(b"[") + value.count(b"{") >= MAX_DEPTH:
+        return False
+    rough.keep(row, f'"{key}":{value.decode()}')
+    return True

@@ -1,0 +1,127 @@
+"""The file source: follows files through growth, rotation, truncation and compression."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event
+from typing import Final
+
+from collector.contracts import Emission, StreamPosition
+from collector.sources.file_identity import Fingerprinter
+from collector.sources.file_pool import MAX_OPEN_FILES
+from collector.sources.file_round import Round
+from collector.sources.file_watch import Watcher
+
+POLL_INTERVAL_S: Final = 0.5
+FORGET_AFTER_S: Final = 24 * 3600.0
+TAIL_AFTER_S: Final = 1.0  # a writer that stops inside a line for this long has probably died
+MAX_WAIT_S: Final = 0.1  # how late a stop may be noticed
+# A look at 5,000 names costs tens of milliseconds: looking takes at most this part of the time.
+MAX_POLL_SHARE: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """What may be set; times in seconds.
+
+    `forget_after_s`: how long a vanished file's position is kept. `start_at_end`: files that exist
+    at the very first start are read from their end; all later ones from their start.
+    """
+
+    poll_interval_s: float = POLL_INTERVAL_S
+    forget_after_s: float = FORGET_AFTER_S
+    tail_after_s: float = TAIL_AFTER_S
+    start_at_end: bool = False
+    use_events: bool = True
+    max_open_files: int = MAX_OPEN_FILES
+
+
+class FileSource:
+    """Files named by paths and globs; `**` spans directories."""
+
+    kind = "file"
+    rereadable = True
+
+    def __init__(
+        self,
+        name: str,
+        patterns: Sequence[str],
+        *,
+        key: bytes,
+        options: FileOptions | None = None,
+    ) -> None:
+        """`key` (at least 16 bytes) keys the fingerprints stored with a position."""
+        self.name = name
+        self.location = ", ".join(patterns)
+        self._patterns = [os.path.abspath(os.path.expanduser(p)) for p in patterns]
+        self._prints = Fingerprinter(key)
+        self._options = options or FileOptions()
+        self._watcher: Watcher | None = None
+        self._consumed: deque[tuple[str, int, int | None]] = deque()
+
+    def consumed(self, stream: str, resume: int, read_to: int | None = None) -> None:
+        """Called by the flow after every commit that holds a block of the stream, in any thread.
+
+        It must be called for each block with `tail`, also if nothing came of it: the stream waits
+        for that to know whether the unfinished line was taken (`resume` at its end) or must be sent
+        again when it is finished. `read_to` is the end of the last block that was committed.
+        """
+        self._consumed.append((stream, resume, read_to))
+        if self._watcher is not None:
+            self._watcher.poke()
+
+    def run(
+        self,
+        positions: Mapping[str, StreamPosition],
+        emit: Callable[[Emission], None],
+        stop: Event,
+        *,
+        once: bool,
+    ) -> None:
+        """Emit what follows the positions until `stop`, or to the present end with `once`."""
+        watcher = Watcher(enabled=self._options.use_events and not once)
+        self._watcher = watcher
+        work = Round(self.name, self._patterns, self._prints, self._options, emit, stop)
+        try:
+            work.begin(positions)
+            if once:
+                self._once(work, stop)
+            else:
+                self._follow(work, watcher, stop)
+        finally:
+            self._watcher = None
+            watcher.close()
+            work.close()
+
+    def _once(self, work: Round, stop: Event) -> None:
+        work.look()
+        while work.waits() and not stop.is_set():
+            stop.wait(MAX_WAIT_S)
+            work.look()
+        work.tails(everything=True)
+        if not stop.is_set():
+            work.idle()
+
+    def _follow(self, work: Round, watcher: Watcher, stop: Event) -> None:
+        next_look = 0.0
+        changed: set[str] | None = None
+        while not stop.is_set():
+            self._acknowledge(work)
+            if changed is None or time.monotonic() >= next_look or not work.touch(changed):
+                # Watch first: what happens while we look then wakes us again.
+                started = time.monotonic()
+                work.warn_once(watcher.watch(work.directories()))
+                work.look()
+                cost = time.monotonic() - started
+                next_look = started + max(self._options.poll_interval_s, cost / MAX_POLL_SHARE)
+                work.idle()
+            work.tails()
+            if work.emitted:
+                work.idle()
+            changed = watcher.wait(min(MAX_WAIT_S, self._options.poll_interval_s))
+
+    def _acknowledge(self, work: Round) -> None:
+        while self._consumed:
+            work.consumed(*self._consumed.popleft())
