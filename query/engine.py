@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from audit_events.layout import StorePaths
+from audit_events.schema import COLUMN_NAMES
 from query.contracts import Answer, Damaged, Gap, Request, Row
 from query.filters import compile_request
 from query.plan import bounds, looks, prune
@@ -101,17 +102,16 @@ def row_pages(
 
 
 def rows_of(table: Any) -> list[Row]:
-    """The rows of a page's table as Rows."""
+    """The rows of a page's table, or of a decoded spool batch, as Rows."""
     from arro3.core import DataType
 
-    if not table.num_rows:
-        return []
-    columns = []
+    columns = {}
     for name in table.schema.names:
         column = table.column(name)
-        is_time = str(column.type).startswith("arro3.core.DataType<Timestamp")
-        columns.append((column.cast(DataType.int64()) if is_time else column).to_pylist())
-    return [to_row(values) for values in zip(*columns, strict=True)]
+        is_time = DataType.is_timestamp(column.type)
+        columns[name] = (column.cast(DataType.int64()) if is_time else column).to_pylist()
+    lists = [columns.get(name) or [None] * table.num_rows for name in COLUMN_NAMES]
+    return [to_row(values) for values in zip(*lists, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

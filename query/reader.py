@@ -65,7 +65,10 @@ class Reader:
 
     def rows(self, parts: Sequence[Part], where: Clause, tail: Clause) -> list[tuple[Any, ...]]:
         """All columns of the matching rows as tuples, times in µs; `tail` orders and limits."""
-        return self.fetch(parts, ROW_COLUMNS, where, tail, lambda relation: relation.fetchall())
+        found: list[tuple[Any, ...]] = self.fetch(
+            parts, ROW_COLUMNS, where, tail, lambda relation: relation.fetchall()
+        )
+        return found
 
     def fetch(
         self,
