@@ -15,7 +15,7 @@ from collector.contracts import Block, Decoded, DecoderPlugin, Filtered, Reason,
 from collector.decoders import native_block, native_logfmt
 from collector.decoders.lines import LineReader
 from collector.decoders.native_block import OpenBlock
-from collector.decoders.native_fields import Rough, columns_of
+from collector.decoders.native_fields import Rough, columns_of, merge
 from collector.decoders.native_json import JsonLines, parse
 from collector.decoders.native_normalise import normalise
 from collector.decoders.native_record import RecordError, add
@@ -151,14 +151,12 @@ class NativeDecoder:
 
     def _decoded(self, found: _Found, now: datetime, *, incomplete: bool = False) -> Decoded:
         found.roughs.append(_careful(found, incomplete=incomplete))
-        now_us = micros(now)
-        batches = []
-        for rough in found.roughs:
-            if len(rough):
-                batch, rejects = normalise(rough, now_us)
-                batches.append(batch)
-                found.rejects += rejects
-        batch = _in_order(batches)
+        roughs = [rough for rough in found.roughs if len(rough)]
+        batch = EMPTY_BATCH
+        if roughs:
+            batch, rejects = normalise(merge(roughs), micros(now))
+            batch = _in_order(batch)
+            found.rejects += rejects
         filtered = {Filtered.BLANK: found.blank} if found.blank else {}
         seen = batch.num_rows + len(found.rejects) + found.blank
         rejects_in_order = tuple(sorted(found.rejects, key=lambda reject: reject.origin))
@@ -192,11 +190,8 @@ def _record(rough: Rough, row: int, pairs: list[tuple[str, Any]]) -> dict[str, A
     return add(rough, row, pairs)
 
 
-def _in_order(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """One batch, in the order of the stream."""
-    if not batches:
-        return EMPTY_BATCH
-    batch = batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+def _in_order(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows in the order of the stream."""
     places = batch.column("source_position").to_numpy()
     return batch if (places[1:] > places[:-1]).all() else batch.take(pa.array(np.argsort(places)))
 

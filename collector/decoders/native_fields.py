@@ -72,6 +72,27 @@ class Rough:
         self.flags.setdefault(name, set()).add(row)
 
 
+def merge(roughs: Sequence[Rough]) -> Rough:
+    """All rows as one; a column may be absent from some."""
+    if len(roughs) == 1:
+        return roughs[0]
+    merged = Rough(np.concatenate([rough.positions for rough in roughs]))
+    for name in FIELDS:
+        if any(name in rough.columns for rough in roughs):
+            merged.columns[name] = pa.concat_arrays([
+                rough.columns[name] if name in rough.columns
+                else pa.nulls(len(rough), field_type(name))
+                for rough in roughs
+            ])  # fmt: skip
+    base = 0
+    for rough in roughs:
+        merged.extra |= {row + base: members for row, members in rough.extra.items()}
+        for flag, rows in rough.flags.items():
+            merged.flags.setdefault(flag, set()).update(row + base for row in rows)
+        base += len(rough)
+    return merged
+
+
 def field_type(name: str) -> pa.DataType:
     """The Arrow type of a field in `Rough`: times and commands are texts until normalised."""
     return pa.int64() if name in INT_FIELDS else pa.string()

@@ -11,9 +11,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from collector.decoders.native_fields import FIELDS, RARE_KEYS, Rough
-from collector.decoders.native_record import resolve_surrogates
+from collector.decoders.native_fields import FIELDS, INT_FIELDS, INT_MIN, RARE_KEYS, Rough
+from collector.decoders.native_record import integer, member, resolve_surrogates
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -135,7 +136,29 @@ class Columns:
             if (index >= 0).any():
                 taken = pa.array(index * 2, pa.int64(), mask=index < 0)
                 rough.columns[name] = flat.take(taken)
+        _numbers(rough)
         return rough
+
+
+def _numbers(rough: Rough) -> None:
+    """Digits as numbers; a text that is none goes to extra, an empty one is absent."""
+    for name in INT_FIELDS:
+        array = rough.columns.get(name)
+        if array is None:
+            continue
+        if pc.all(pc.ascii_is_decimal(array)).as_py() and name not in INT_MIN:
+            try:
+                rough.columns[name] = array.cast(pa.int64())
+                continue
+            except pa.ArrowInvalid:  # beyond int64
+                pass
+        values = [value or None for value in array.to_pylist()]
+        numbers = [integer(value, INT_MIN.get(name, 0)) for value in values]
+        for row, (value, number) in enumerate(zip(values, numbers, strict=True)):
+            if number is None and value is not None:
+                rough.keep(row, member(name, value))
+                rough.flag(row, "unknown-value")
+        rough.columns[name] = pa.array(numbers, pa.int64())
 
 
 class _Tokens:

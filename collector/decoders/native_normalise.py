@@ -13,8 +13,8 @@ from audit_events.rows import batch_of
 from audit_events.schema import BY_NAME, KINDS, MAX_NAME_BYTES, MAX_TEXT_BYTES
 from collector.contracts import Reason, Reject
 from collector.decoders import destinations, times, words
-from collector.decoders.native_fields import ALIASES, INT_FIELDS, TIME_FIELDS, Rough
-from collector.decoders.native_record import argv_of_text, argv_that_fits, integer, member
+from collector.decoders.native_fields import ALIASES, TIME_FIELDS, Rough
+from collector.decoders.native_record import argv_of_text, argv_that_fits, member
 from collector.decoders.rules import split_rules
 
 Mask = npt.NDArray[np.bool_]
@@ -29,7 +29,6 @@ MAX_EXTRA_BYTES: Final = MAX_TEXT_BYTES
 def normalise(rough: Rough, now_us: int) -> tuple[pa.RecordBatch, list[Reject]]:
     """Event rows in the order of `rough`, and a reject for each row whose time cannot be read."""
     _absent_if_empty(rough)
-    _numbers(rough)
     _merge_aliases(rough)
     bad = _time(rough, now_us)
     _decision(rough)
@@ -62,27 +61,6 @@ def _absent_if_empty(rough: Rough) -> None:
     for name, array in rough.columns.items():
         if pa.types.is_string(array.type) and pc.min(pc.binary_length(array)).as_py() == 0:
             rough.columns[name] = pc.if_else(pc.equal(array, ""), None, array)
-
-
-def _numbers(rough: Rough) -> None:
-    """Digits of logfmt as numbers; a text that is none goes to extra."""
-    for name in INT_FIELDS:
-        array = rough.columns.get(name)
-        if array is None or not pa.types.is_string(array.type):
-            continue
-        if pc.all(pc.ascii_is_decimal(array)).as_py() and name != "count":
-            try:
-                rough.columns[name] = array.cast(pa.int64())
-                continue
-            except pa.ArrowInvalid:  # beyond int64
-                pass
-        values = array.to_pylist()
-        least = 1 if name == "count" else 0
-        numbers = [None if value is None else integer(value, least) for value in values]
-        for row, (value, number) in enumerate(zip(values, numbers, strict=True)):
-            if number is None and value is not None:
-                _unknown_value(rough, row, name, value)
-        rough.columns[name] = pa.array(numbers, pa.int64())
 
 
 def _unknown_value(rough: Rough, row: int, name: str, value: str | int) -> None:

@@ -108,7 +108,7 @@ def integer(value: Any, least: int = 0) -> int | None:
     """A whole number of at least `least` that fits int64, from a number or its digits."""
     if not isinstance(value, str) or not _INTEGER.fullmatch(value):
         return None
-    number = int(value.partition(".")[0])
+    number = int(str(value).partition(".")[0])
     return number if least <= number <= INT_MAX else None
 
 
