@@ -15,7 +15,7 @@ from typing import Any
 
 from audit_events.layout import SPOOL_DDL, STORE_MODE, StorePaths
 from collector.archive import Archive, commit_metadata, log_versions, repair_log
-from collector.seal import Sealer
+from collector.seal import Sealer, SealLimits
 from collector.spool import Spool, Step, no_step
 from collector.sqlite import open_writable, transaction
 from collector.store import LEAP, Store, Watermark, sync_folder
@@ -41,7 +41,12 @@ class _Known:
     delta_version: int
 
 
-def open_for_writing(store: Store, watermark_path: Path, on_step: Step = no_step) -> Opened:
+def open_for_writing(
+    store: Store,
+    watermark_path: Path,
+    on_step: Step = no_step,
+    limits: SealLimits = SealLimits(),  # noqa: B008 - frozen
+) -> Opened:
     """Repair the log, open or replace the spool, reconcile. The caller holds the store's lock."""
     notices: list[str] = []
     watermark = Watermark(watermark_path)
@@ -49,30 +54,20 @@ def open_for_writing(store: Store, watermark_path: Path, on_step: Step = no_step
     repair_log(store.paths.log, known.delta_version if known else -1, notices.append)
     archive = Archive(store.paths, store.id)
     given = max(watermark.read(), archive.sealed_upto(), known.last_seq if known else 0)
-    if known is None and given == 0 and problem is None:
-        spool = Spool(store, watermark, on_step)
-    elif known is None or known.last_seq < archive.sealed_upto():
+    fresh = known is None and given == 0 and problem is None
+    lost = not fresh and (known is None or known.last_seq < archive.sealed_upto())
+    if lost:
         notices.append(_replace(store, archive, problem or "older than the archive", given))
-        spool = Spool(store, watermark, on_step)
-        return _finish(store, spool, archive, notices, on_step, positions_lost=True)
-    else:
-        spool = Spool(store, watermark, on_step)
-        if known.last_seq < given:
-            notices.append(_leap(spool, given, "spool.db is an older copy"))
-            return _finish(store, spool, archive, notices, on_step, positions_lost=True)
-    return _finish(store, spool, archive, notices, on_step, positions_lost=False)
-
-
-def _finish(
-    store: Store, spool: Spool, archive: Archive, notices: list[str], on_step: Step,
-    *, positions_lost: bool,
-) -> Opened:  # fmt: skip
-    sealer = Sealer(spool, archive, on_step)
+    spool = Spool(store, watermark, on_step)
+    rolled_back = known is not None and not lost and known.last_seq < given
+    if rolled_back:
+        notices.append(_leap(spool, given, "spool.db is an older copy"))
+    sealer = Sealer(spool, archive, on_step, limits)
     sealer.reconcile()
     on_step("recovery.after-reconcile")
     sealer.delete_sealed()
     _delete_orphans(store.paths, spool)
-    return Opened(spool, sealer, notices, positions_lost)
+    return Opened(spool, sealer, notices, positions_lost=lost or rolled_back)
 
 
 def _inspect(store: Store) -> tuple[_Known | None, str | None]:

@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -23,21 +24,35 @@ from collector.archive import Archive, ArchiveFile, commit_metadata, sync_log
 from collector.spool import Spool, Step, StoredBatch, days_of, merge_streams, no_step
 from collector.sqlite import open_writable, transaction
 
-# One file of this size decodes and sorts in about 0.1 s and holds about 40 MB.
+# Rows of one file at most: it decodes and sorts in about 0.1 s and holds about 40 MB.
 SEAL_ROWS: Final = 128 * 1024
-SEAL_BYTES: Final = 64 << 20
-SEAL_AGE_S: Final = 60.0
 MAX_DAYS_A_SEAL: Final = 64
 # Sealed rows go a few at a time: one big delete would hold the write lock for 50 ms.
 DELETE_BATCHES: Final = 8
 _DAY0: Final = np.datetime64("1970-01-01")
 
 
+@dataclass(frozen=True, slots=True)
+class SealLimits:
+    """The spool is sealed when the first of these is reached."""
+
+    rows: int = SEAL_ROWS
+    bytes: int = 64 << 20
+    age_s: float = 60.0
+
+
 class Sealer:
     """Seals one store's spool; lives in one thread, with its own connection to spool.db."""
 
-    def __init__(self, spool: Spool, archive: Archive, on_step: Step = no_step) -> None:
+    def __init__(
+        self,
+        spool: Spool,
+        archive: Archive,
+        on_step: Step = no_step,
+        limits: SealLimits = SealLimits(),  # noqa: B008 - frozen
+    ) -> None:
         self._spool = spool
+        self._limits = limits
         self.archive = archive
         self.step = on_step
         self.control = spool.paths.control
@@ -66,7 +81,8 @@ class Sealer:
         if not rows:
             return False
         age_s = now_s - (oldest or 0) / 1e6
-        return rows >= SEAL_ROWS or size >= SEAL_BYTES or age_s >= SEAL_AGE_S
+        limits = self._limits
+        return rows >= limits.rows or size >= limits.bytes or age_s >= limits.age_s
 
     def seal(self) -> int:
         """Seal one portion of the spool; the rows moved, 0 when there is nothing to seal.

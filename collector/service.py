@@ -23,7 +23,7 @@ from collector.correlate import DEFAULT_IDLE_US, KEEP_US, Correlator
 from collector.flow import Flow
 from collector.hot import forget_old_minutes
 from collector.recovery import Opened, open_for_writing
-from collector.seal import Sealer, reason_of
+from collector.seal import Sealer, SealLimits, reason_of
 from collector.spool import Step, no_step
 from collector.sqlite import transaction
 from collector.store import Store, writer_lock
@@ -73,6 +73,7 @@ class Plan:
     idle_us: int = DEFAULT_IDLE_US
     say: Callable[[str], None] = lambda _text: None
     on_step: Step = no_step
+    limits: SealLimits = SealLimits()
     upkeep: Callable[[Sealer], None] | None = None
 
 
@@ -108,7 +109,9 @@ class Collector:
     def _opened(self) -> Opened:
         store = self._plan.store
         try:
-            opened = open_for_writing(store, self._plan.watermark, self._plan.on_step)
+            opened = open_for_writing(
+                store, self._plan.watermark, self._plan.on_step, self._plan.limits
+            )
         except (sqlite3.Error, OSError) as error:
             raise StorageError(f"{store.paths.root}: {reason_of(error)}") from error
         self.summary.notices = list(opened.notices)
