@@ -248,7 +248,7 @@ def _count_keys(data: bytes) -> int:
     caller then reads with more care.
     """
     view = np.frombuffer(data, dtype=np.uint8)
-    quotes = np.flatnonzero((view[1:-4] == _QUOTE) & (view[2:-3] == _COLON)) + 1
+    quotes = np.flatnonzero((view[1:-3] == _QUOTE) & (view[2:-2] == _COLON)) + 1
     before, value = view[quotes - 1], view[quotes + 2]
     opens = (before == _COLON) | (before == _BACKSLASH)
     if (before == _BLANK).any():

@@ -80,16 +80,26 @@ def _words_of(names: list[str]) -> Ints:
 _MAX_KEY: Final = 16  # first and last eight bytes tell keys of at most this length apart
 _NAMES: Final = tuple(name for name in FIELDS if len(name) <= _MAX_KEY)
 _TABLE: Final = _words_of(list(_NAMES))
-_MIX: Final = np.int64(-7046029254386353131)
+_FIRST, _LAST, _SIZE = (np.ascontiguousarray(column) for column in _TABLE.T)
+_SLOT_BITS: Final = 12
 
 
-def _mixed(first: Ints, last: Ints, size: Ints) -> Ints:
-    return (first ^ (last * _MIX)) + size
+def _slots(first: Ints, last: Ints, size: Ints, multiplier: int) -> Ints:
+    mixed = (first ^ (last << 7)) * np.int64(multiplier) + size * np.int64(0x9E3779B1)
+    return (mixed >> (64 - _SLOT_BITS)) & ((1 << _SLOT_BITS) - 1)
 
 
-_HASHES: Final = _mixed(_TABLE[:, 0], _TABLE[:, 1], _TABLE[:, 2])
-_ORDER: Final = np.argsort(_HASHES)
-_SORTED: Final = _HASHES[_ORDER]
+def _multiplier() -> int:
+    """The first odd number that sends no two names to one slot."""
+    for candidate in range(0x5DEECE66D1CE4E5, 1 << 62, 0x2545F4914F6CDD2):
+        if len(set(_slots(_FIRST, _LAST, _SIZE, candidate).tolist())) == len(_NAMES):
+            return candidate
+    raise AssertionError("unreachable: a candidate fits within a few tries")
+
+
+_FACTOR: Final = _multiplier()
+_PLACE: Final = np.zeros(1 << _SLOT_BITS, dtype=np.int64)
+_PLACE[_slots(_FIRST, _LAST, _SIZE, _FACTOR)] = np.arange(len(_NAMES))
 
 
 class Columns:
@@ -189,18 +199,16 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-_MARKS: Final = np.zeros(256, dtype=bool)
-_MARKS[[_SPACE, _EQUALS, _QUOTE]] = True
-
-
 def _hits(view: npt.NDArray[np.uint8], ends: Ints) -> tuple[Ints, npt.NDArray[np.uint8]]:
     """Places of blanks, =, quotes and of each line's end, in order, and the mark at each."""
-    wanted = _MARKS[view]
+    wanted = np.zeros(len(view) + 1, dtype=bool)
+    np.equal(view, _SPACE, out=wanted[:-1])
+    wanted[:-1] |= view == _EQUALS
+    wanted[:-1] |= view == _QUOTE
     # A line's end is where its text ends: at the CR of CRLF, or one past the data.
-    wanted = np.append(wanted, False)
     wanted[ends] = True
     hits = np.flatnonzero(wanted)
-    marks = np.append(view, np.uint8(_NEWLINE))[hits]
+    marks = view[np.minimum(hits, len(view) - 1)]
     marks[np.searchsorted(hits, ends)] = _NEWLINE
     return hits, marks
 
@@ -259,9 +267,6 @@ def _keys(data: bytes, start: Ints, end: Ints) -> Ints:
     short = np.clip(size, 0, 8)
     first = word[start + 8] & _LOW_BYTES[short]
     last = word[end - short + 8] & _LOW_BYTES[short]
-    found = np.searchsorted(_SORTED, mixed := _mixed(first, last, size))
-    found = np.minimum(found, len(_SORTED) - 1)
-    place = _ORDER[found]
-    row = _TABLE[place]
-    same = (_SORTED[found] == mixed) & (row[:, 0] == first) & (row[:, 1] == last)
-    return np.where(same & (row[:, 2] == size), place, -1)
+    place = _PLACE[_slots(first, last, size, _FACTOR)]
+    same = (_FIRST[place] == first) & (_LAST[place] == last) & (_SIZE[place] == size)
+    return np.where(same, place, -1)

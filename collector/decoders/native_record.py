@@ -191,7 +191,7 @@ def _microseconds(value: str, unit: str) -> int | None:
     if match is None:
         return None
     fraction = match[2] or ""
-    nanos = int(match[1] + fraction) * _NANOS[match[3]] // 10 ** len(fraction)
+    nanos: int = int(match[1] + fraction) * _NANOS[match[3]] // 10 ** len(fraction)
     return min(nanos // 1000, INT_MAX)
 
 
