@@ -1,7 +1,7 @@
 """Every filter once: its flag, columns, header, values and meaning, for all commands alike."""
 
 import difflib
-import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -97,6 +97,7 @@ FILTERS: Final[tuple[Filter, ...]] = (
     Filter("grep", p.TEXT_COLUMNS, "TEXT", "text; case counts if it has a capital", p.grep,
            short="g"),
 )  # fmt: skip
+_ODD: Final = re.compile("[\ud800-\udfff]")
 BY_FLAG: Final = {filter_.flag: filter_ for filter_ in FILTERS}
 
 # Names of columns that people use beside the columns' own.
@@ -150,13 +151,20 @@ def included(request: Request, flag: str) -> tuple[str, ...]:
 
 
 def encodable(value: str) -> str:
-    """A value from a command line as the store spells it: odd bytes escaped as in stored paths."""
-    if value.isascii():
+    """A value from a command line as the store spells it: odd bytes escaped as in stored text.
+
+    What our own output shows escaped (U+10FF80 to U+10FFFF) stays, so that it can be pasted back.
+    """
+    if not _ODD.search(value):
         return value
-    try:
-        return text.from_bytes(os.fsencode(value))
-    except UnicodeEncodeError:
-        return text.from_str(value)
+    return _ODD.sub(lambda match: text.from_bytes(_bytes_of(match[0])), value)
+
+
+def _bytes_of(odd: str) -> bytes:
+    """Python hands a byte of an argument that is no UTF-8 over as U+DC80 to U+DCFF."""
+    code = ord(odd)
+    raw = code in range(0xDC80, 0xDD00)
+    return bytes([code - 0xDC00]) if raw else odd.encode("utf-8", "surrogatepass")
 
 
 def did_you_mean(word: str, known: Any) -> str:

@@ -203,7 +203,7 @@ def hot_denies(store: StorePaths, limit: int = HOT_DENIES) -> list[Row]:
 
 
 def last_run(store: StorePaths, back: int = 0, sandbox: str | None = None) -> Run | None:
-    """The newest run, or the `back`-th before it; of one sandbox if named; None if there is none."""
+    """The newest run, or the `back`-th before it, of one sandbox if named; None if none is."""
     with reading(store) as con:
         return runs.last_run(con, back, sandbox)
 
@@ -270,7 +270,7 @@ def _totals(con: sqlite3.Connection, since: int, until: int) -> Totals:
     """By event time, to the minute."""
     rows = con.execute(
         "SELECT decision, sum(n), sum(masked) FROM minutes"
-        " WHERE minute >= ? AND minute <= ? AND kind IN ('decision', 'tool_call') GROUP BY decision",
+        " WHERE minute BETWEEN ? AND ? AND kind IN ('decision', 'tool_call') GROUP BY decision",
         (since // MINUTE_US, until // MINUTE_US),
     ).fetchall()
     by_decision = {decision: n for decision, n, _ in rows}
