@@ -78,6 +78,14 @@ class Voice:
         """A plain line."""
         self._write(self._safe(text))
 
+    def passing(self, text: str) -> None:
+        """A line that the next one replaces; an empty one takes it away."""
+        try:
+            self.stream.write("\r\x1b[K" + self._safe(text))
+            self.stream.flush()
+        except (OSError, ValueError):
+            return
+
     def _labelled(self, word: str, colour: str, message: str, hint: str | None) -> None:
         shown = f"{colour}{word}{_PLAIN}" if colour and self._colour else word
         self._write(f"{self.prog}: {shown}: {self._safe(message)}")

@@ -109,7 +109,8 @@ def _joined(pieces: Sequence[Any], rows: int) -> bytes:
         return merged[0].encode() * rows
     joined = pc.binary_join_element_wise(*[_plain(p) for p in merged if p != ""], "")
     _, _, data = joined.buffers()
-    return bytes(memoryview(data)) if data is not None else b""
+    text: bytes = data.to_pybytes() if data is not None else b""
+    return text
 
 
 def _constant(piece: Any) -> Any:

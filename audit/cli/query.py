@@ -1,0 +1,43 @@
+"""`audit query`: yesterday's questions."""
+
+import typer
+
+from audit import wiring
+from audit.asking import Asked, question, takes_filters
+from audit.cli import _options as o
+from audit.querying import Verdict, Wanted, number_of, parse_columns, parse_limit, show
+from query import views
+
+
+@takes_filters
+def command(
+    ctx: typer.Context,
+    asked: Asked,
+    words: o.Words = None,
+    format: o.FormatName = "table",  # noqa: A002  the flag's name
+    json: o.Json = False,
+    columns: o.Columns = None,
+    limit: o.Number = "100",
+    order: o.Order = "asc",
+    count: o.Count = False,
+    merge: o.Merge = None,
+    quiet: o.Quiet = False,
+    color: o.Color = "auto",
+    fail_if_any: o.FailIfAny = False,
+    fail_if_none: o.FailIfNone = False,
+    strict: o.Strict = False,
+) -> int:
+    """Ask: by decision, path, rule, run, time and more; the newest 100, oldest first.
+
+    audit query --deny --since 1h
+    audit query --path "**/.ssh" --run last --json
+    audit query --rule filesystem.deny.1 --since yesterday --count
+    """
+    store = wiring.find_store(ctx.obj)
+    ask = question(asked, words or (), ctx.obj.now(), lambda: views.known_sandboxes(store))
+    verdict = Verdict(fail_if_any, fail_if_none, strict)
+    if count:
+        return number_of(ctx.obj, store, ask, verdict)
+    chosen = "json" if json else format
+    wanted = Wanted(chosen, parse_columns(columns), parse_limit(limit), order, merge, quiet, color)
+    return show(ctx.obj, store, ask, wanted, verdict)

@@ -1,0 +1,283 @@
+"""`audit query`: the answer in the wanted form, and the exit code that scripts rely on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from audit import screen as output
+from audit import wiring
+from audit.asking import Question, described
+from audit.call import Call
+from audit.listing import gap_row, newest_lines, text_of
+from audit.nothing import tell_nothing
+from audit.render import Renderer
+from audit.render_cells import gap_text
+from audit.render_fold import Line, fold, line_of, merge
+from audit.render_style import UNICODE
+from audit.render_time import clock, count
+from audit.screen import Screen
+from audit_events.errors import Exit, UsageError
+from audit_events.layout import StorePaths
+from query.contracts import Answer, Damaged, Gap
+from query.filters import column_named
+
+if TYPE_CHECKING:
+    from exporters.contracts import Encoder, Format
+
+TABLE: Final = "table"
+# Up to here rows are fetched at once; beyond, in pages, so that memory stays flat.
+MAX_ROWS_AT_ONCE: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many, and from which end; None means all."""
+
+    number: int | None
+    oldest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How the answer is wanted."""
+
+    format: str = TABLE
+    columns: tuple[str, ...] | None = None
+    limit: Limit = Limit(100)
+    order: str = "asc"
+    merge: bool | None = None
+    quiet: bool = False
+    color: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What scripts want to know from the exit code."""
+
+    fail_if_any: bool = False
+    fail_if_none: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came out: how many matched, and what makes the answer a partial one."""
+
+    number: int
+    gaps: tuple[Gap, ...]
+    damaged: tuple[Damaged, ...]
+    searched: int = 0
+
+
+def parse_limit(text: str) -> Limit:
+    """`100` the newest, `+100` the oldest, `0` all."""
+    digits = text.removeprefix("+")
+    if not digits.isdecimal() or len(digits) > 12:
+        raise UsageError(f"-n {text}: not a number", hint="-n 100 newest, -n +100 oldest, -n 0 all")
+    return Limit(int(digits) or None, oldest=text.startswith("+"))
+
+
+def parse_columns(text: str | None) -> tuple[str, ...] | None:
+    """Column names of a comma list of flag or column names."""
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    return tuple(dict.fromkeys(column_named("columns", word) for word in words))
+
+
+def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, verdict: Verdict) -> Exit:
+    """Print the answer; the exit code says what a script may conclude from it."""
+    screen = output.screen(call, wanted.color)
+    for warning in asked.warnings:
+        screen.voice.warning(warning)
+    if wanted.format == TABLE:
+        if wanted.columns is not None:
+            raise UsageError("--columns goes with a data format", hint="--format csv, or --json")
+        found = _table(call, store, asked, wanted, screen)
+    else:
+        found = _data(store, asked, wanted, screen)
+    return concluded(call, store, asked, found, verdict, screen)
+
+
+def concluded(
+    call: Call, store: StorePaths, asked: Question, found: Found, verdict: Verdict, screen: Screen
+) -> Exit:
+    """Say what makes the answer partial or empty, and choose the exit code."""
+    tell_damaged(screen, found.damaged, call.prog)
+    code = Exit.PARTIAL if found.damaged else Exit.DONE
+    if not found.number:
+        answer = Answer([], False, found.searched, 0, found.gaps, found.damaged)
+        code = max(code, tell_nothing(store, asked, answer, screen, call.now()))
+    elif verdict.strict and found.gaps:
+        tell_gaps(screen, found.gaps, asked)
+        code = Exit.PARTIAL
+    if verdict.fail_if_any and found.number:
+        return Exit.ANSWER_NO
+    if verdict.fail_if_none and not found.number and code == Exit.DONE:
+        return Exit.ANSWER_NO
+    return code
+
+
+def tell_damaged(screen: Screen, damaged: Sequence[Damaged], prog: str) -> None:
+    """T10: name each damaged file and what is missing because of it."""
+    for file in damaged:
+        hint = f"{prog} status -v"
+        screen.voice.warning(
+            f"partial: {file.path} is damaged ({count(file.rows)} events not shown)", hint
+        )
+
+
+def tell_gaps(screen: Screen, gaps: Sequence[Gap], asked: Question) -> None:
+    """A warning for each stretch in which something may be missing."""
+    for gap in gaps:
+        since = clock(gap.since, asked.zone)
+        until = "" if gap.until is None else f" until {clock(gap.until, asked.zone)}"
+        screen.voice.warning(f"{gap.source} unavailable since {since}{until}: {gap.reason}")
+
+
+def number_of(call: Call, store: StorePaths, asked: Question, verdict: Verdict) -> Exit:
+    """Print how many records match."""
+    from query import engine
+
+    screen = output.screen(call)
+    found = engine.count(store, asked.request(None))
+    output.put([str(found.records)])
+    # A number is an answer, 0 too; only the record's gaps make it doubtful.
+    result = Found(found.records, found.gaps, found.damaged, found.searched)
+    if not found.records and not found.gaps:
+        tell_damaged(screen, found.damaged, call.prog)
+        none = Exit.ANSWER_NO if verdict.fail_if_none else Exit.DONE
+        return Exit.PARTIAL if found.damaged else none
+    return concluded(call, store, asked, result, verdict, screen)
+
+
+def _table(call: Call, store: StorePaths, asked: Question, wanted: Wanted, screen: Screen) -> Found:
+    merged = screen.terminal if wanted.merge is None else wanted.merge
+    screen.remark(header(call, store, asked, _count_words(asked, wanted)), quiet=wanted.quiet)
+    renderer = Renderer(screen.look(asked.zone, call.now(), pinned=asked.pins_run()))
+    if wanted.limit.number is None and wanted.order == "asc":
+        return _whole_table(store, asked, screen, renderer, merged=merged)
+    limit = wanted.limit
+    found = newest_lines(store, asked, limit.number, oldest=limit.oldest, merged=merged)
+    lines = found.lines if wanted.order == "asc" else found.lines[::-1]
+    output.put(text_of(lines, screen, renderer))
+    if found.lines:
+        screen.remark(_footer(found.lines, found.more, wanted, found.answer), quiet=wanted.quiet)
+    answer = found.answer
+    return Found(len(found.lines), answer.gaps, answer.damaged, answer.searched)
+
+
+def _whole_table(
+    store: StorePaths, asked: Question, screen: Screen, renderer: Renderer, *, merged: bool
+) -> Found:
+    from query import engine
+
+    number, damaged = 0, {}
+    for page in engine.pages(store, asked.request(None)):
+        damaged.update({file.path: file for file in page.damaged})
+        rows = engine.rows_of(page.table)
+        number += len(rows)
+        lines = fold(merge(rows)) if merged else [line_of(row) for row in rows]
+        output.put(text_of(lines, screen, renderer))
+    return Found(number, _gaps(store, asked), tuple(damaged.values()))
+
+
+def _gaps(store: StorePaths, asked: Question) -> tuple[Gap, ...]:
+    from query import views
+
+    return views.gaps(store, asked.window)
+
+
+def _data(store: StorePaths, asked: Question, wanted: Wanted, screen: Screen) -> Found:
+    from exporters.contracts import ALL_COLUMNS, load_format
+
+    chosen = load_format(wanted.format)
+    if screen.terminal and not chosen.text:
+        raise UsageError(f"{chosen.name} on a terminal", hint="-o FILE with export, or | a file")
+    encoder = chosen.make(wanted.columns or ALL_COLUMNS)
+    output.put_bytes(encoder.start())
+    limit = wanted.limit.number
+    if wanted.order == "asc" and (limit is None):
+        found = _paged(store, asked, encoder, chosen)
+    else:
+        found = _at_once(store, asked, wanted, encoder, screen)
+    output.put_bytes(encoder.end())
+    output.flush()
+    return found
+
+
+def _at_once(
+    store: StorePaths, asked: Question, wanted: Wanted, encoder: "Encoder", screen: Screen
+) -> Found:
+    from query import engine
+
+    limit = wanted.limit
+    request = asked.request(limit.number, oldest=limit.oldest, order=wanted.order)
+    answer = engine.answer(store, request)
+    output.put_bytes(encoder.rows(answer.rows))
+    if answer.more:
+        end = "oldest" if limit.oldest else "newest"
+        screen.remark(f"{end} {limit.number} shown, more match; -n 0 for all", quiet=wanted.quiet)
+    return Found(len(answer.rows), answer.gaps, answer.damaged, answer.searched)
+
+
+def _paged(store: StorePaths, asked: Question, encoder: "Encoder", _chosen: "Format") -> Found:
+    from query import engine
+
+    number, damaged = 0, {}
+    for page in engine.pages(store, asked.request(None)):
+        damaged.update({file.path: file for file in page.damaged})
+        number += page.rows
+        for batch in arrow_batches(page.table):
+            output.put_bytes(encoder.batch(batch))
+    return Found(number, _gaps(store, asked), tuple(damaged.values()))
+
+
+def arrow_batches(table: Any) -> Iterator[Any]:
+    """The rows of a page as pyarrow batches."""
+    import pyarrow as pa
+
+    yield from pa.table(table).to_batches()
+
+
+def header(call: Call, store: StorePaths, asked: Question, number: str) -> str:
+    """One line: filters, window or number, zone, host, store."""
+    parts = described(asked, call.now())
+    bounded = asked.window.since is not None or asked.window.until is not None
+    if not bounded:
+        parts += [number, f"times {zone_offset(asked, call.now())}"]
+    return " · ".join([*parts, wiring.host_name(call), wiring.store_id(store)])
+
+
+def zone_offset(asked: Question, now: int) -> str:
+    """`+09`, as of now."""
+    return clock(now, asked.zone)[8:]
+
+
+def _count_words(_asked: Question, wanted: Wanted) -> str:
+    limit = wanted.limit
+    if limit.number is None:
+        return "all"
+    return f"{'oldest' if limit.oldest else 'newest'} {count(limit.number)}"
+
+
+def _footer(lines: Sequence[Line], more: bool, wanted: Wanted, answer: Answer) -> str:
+    events = sum(line.times for line in lines)
+    end = "oldest" if wanted.limit.oldest else "newest"
+    shown = f"{count(len(lines))} {'line' if len(lines) == 1 else 'lines'}"
+    if events != len(lines):
+        shown += f" ({count(events)} events)"
+    pairs = sum(line.reported for line in lines)
+    notes = [f"{pairs} reported by the system too"] if pairs else []
+    if answer.gaps:
+        notes.append(f"{len(answer.gaps)} gap{'s' * (len(answer.gaps) > 1)} in this time")
+    if more:
+        return "; ".join(
+            [f"{end} {shown}, more match", *notes, "--count for the number, -n 0 for all"]
+        )
+    return "; ".join([shown, *notes])
+
+
+def gap_words(gap: Gap) -> str:
+    """A gap in a sentence on stderr."""
+    return gap_text(gap_row(gap), UNICODE)

@@ -1,0 +1,75 @@
+"""Where output goes: data to stdout, words to stderr, and what each of the two can show."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Final
+
+from audit.call import Call
+from audit.render import Look
+from audit.render_style import ASCII, UNICODE, Glyphs
+from audit.render_time import day
+from audit.say import Voice, is_terminal, speaks_utf8, wants_colour
+
+MIN_COLUMNS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What stdout is and can show; `voice` speaks on stderr."""
+
+    voice: Voice
+    terminal: bool
+    watched: bool
+    columns: int
+    glyphs: Glyphs
+    colour: bool
+
+    def look(self, zone: tzinfo, now: int, *, pinned: bool = False) -> Look:
+        """How lines are drawn here."""
+        today = day(now, zone)
+        return Look(self.columns, zone, self.glyphs, self.colour, pinned, today)
+
+    def remark(self, text: str, *, quiet: bool = False) -> None:
+        """A header or footer: for a person at the terminal only."""
+        if self.terminal and self.watched and not quiet:
+            self.voice.line(text)
+
+
+def screen(call: Call, color: str = "auto") -> Screen:
+    """What this process writes to."""
+    terminal = is_terminal(sys.stdout)
+    unicode = speaks_utf8(call.environ, getattr(sys.stdout, "encoding", None))
+    return Screen(
+        voice=Voice(call.prog, call.environ),
+        terminal=terminal,
+        watched=is_terminal(sys.stderr),
+        columns=max(shutil.get_terminal_size((80, 24)).columns, MIN_COLUMNS),
+        glyphs=UNICODE if unicode else ASCII,
+        colour=wants_colour(call.environ, sys.stdout, color),
+    )
+
+
+def put(lines: Iterable[str]) -> None:
+    """Lines to stdout, at once; whatever they hold can be encoded."""
+    for line in lines:
+        put_bytes((line + "\n").encode(errors="backslashreplace"))
+    flush()
+
+
+def put_bytes(data: bytes) -> None:
+    """Bytes to stdout."""
+    sys.stdout.buffer.write(data)
+
+
+def flush() -> None:
+    """What was put is on its way."""
+    sys.stdout.buffer.flush()
+
+
+def use_devnull() -> None:
+    """Nobody reads stdout any more: later writes, the interpreter's last one too, go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,0 +1,184 @@
+"""audit.toml: what may stand in it, where it is found, and an error with its line for all else."""
+
+import difflib
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from audit_events.errors import SettingsError
+
+FILE_NAME: Final = "audit.toml"
+# Settings are a page or two; this bounds what a wrong path can make us read.
+MAX_SETTINGS_BYTES: Final = 1 << 20
+
+Positive = Annotated[int, Meta(ge=1)]
+Duration = Annotated[str, Meta(pattern=r"^([0-9]{1,6}[smhdw])+$")]
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def duration_s(text: str) -> int:
+    """Seconds of `1h30m`."""
+    return sum(int(n) * _UNITS_S[unit] for n, unit in re.findall(r"([0-9]+)([smhdw])", text))
+
+
+class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[sources.NAME]: a kind of source, where it reads, and who decodes."""
+
+    kind: str = "file"
+    paths: tuple[str, ...] = ()
+    decoder: str = "auto"
+
+
+class SealSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[seal]: rows go to the archive when the first of these is reached."""
+
+    rows: Positive = 128 * 1024
+    bytes: Positive = 32 << 20
+    after: Duration = "30s"
+
+
+class RetentionSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[retention]: whole days older than `keep` are removed; without it nothing ever is."""
+
+    keep: Duration | None = None
+
+
+class RunSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[runs]: an event without a run's id joins the run of its sandbox within `idle` of it."""
+
+    idle: Duration = "5m"
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that can be set."""
+
+    store: str | None = None
+    host: str | None = None
+    keys: str | None = None
+    log_command: bool = True
+    sources: dict[str, SourceSettings] = {}
+    seal: SealSettings = SealSettings()
+    retention: RetentionSettings = RetentionSettings()
+    runs: RunSettings = RunSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings, the file they come from (None: there is none), and where each value was set."""
+
+    settings: Settings = field(default_factory=Settings)
+    path: Path | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+
+def read(path: Path) -> Loaded:
+    """The settings of one file; SettingsError says file:line:col and what is wrong."""
+    text = _private_text(path)
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(_toml_error(path, str(error))) from None
+    settings = _checked(raw, path, text)
+    origins = {".".join(keys): f"{path}:{_place(text, keys)[0]}" for keys in _leaves(raw)}
+    return Loaded(settings, path, origins)
+
+
+def _private_text(path: Path) -> str:
+    """The text of a file that nobody else could have written."""
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            data = file.read(MAX_SETTINGS_BYTES + 1)
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from error
+    if mode & stat.S_IWOTH:
+        raise SettingsError(f"{path}: anybody can write this file", hint=f"chmod o-w {path}")
+    if len(data) > MAX_SETTINGS_BYTES:
+        raise SettingsError(f"{path}: larger than {MAX_SETTINGS_BYTES} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise SettingsError(f"{path}:{line}:1: not UTF-8") from None
+
+
+def _toml_error(path: Path, message: str) -> str:
+    if match := re.search(r" \(at line (\d+), column (\d+)\)", message):
+        words = message[: match.start()]
+        return f"{path}:{match[1]}:{match[2]}: {words[:1].lower()}{words[1:]}"
+    return f"{path}: {message[:1].lower()}{message[1:]}"
+
+
+def _checked(raw: dict[str, Any], path: Path, text: str) -> Settings:
+    sources = raw.get("sources")
+    if isinstance(sources, dict):
+        for name, table in sources.items():
+            _convert(table, SourceSettings, ("sources", name), path, text)
+    return _convert(raw, Settings, (), path, text)
+
+
+def _convert(raw: Any, kind: Any, under: tuple[str, ...], path: Path, text: str) -> Any:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        words, _, where = str(error).partition(" - at `$")
+        keys = (*under, *re.findall(r"\.([^.`\[]+)", where))
+        hint = None
+        if unknown := re.search(r"unknown field `(.*)`", words):
+            keys = (*keys, unknown[1])
+            words, hint = f"unknown key {'.'.join(keys)}", _near(unknown[1], kind, keys, under)
+        line, column = _place(text, keys)
+        shown = words if hint or unknown else f"{'.'.join(keys)}: {words[:1].lower()}{words[1:]}"
+        raise SettingsError(f"{path}:{line}:{column}: {shown}", hint=hint) from None
+
+
+def _near(word: str, kind: Any, keys: tuple[str, ...], under: tuple[str, ...]) -> str | None:
+    for key in keys[len(under) : -1]:
+        kind = {f.name: f.type for f in msgspec.structs.fields(kind)}.get(key, kind)
+    known = [f.name for f in msgspec.structs.fields(kind)]
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]}?" if near else "known here: " + ", ".join(known)
+
+
+def _leaves(raw: Mapping[str, Any], under: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, value in raw.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*under, key))
+        else:
+            yield (*under, key)
+
+
+_TABLE: Final = re.compile(r"\s*\[([^\[\]]+)\]\s*(?:#.*)?$")
+_KEY: Final = re.compile(r"\s*([A-Za-z0-9_.\"' -]+?)\s*=")
+
+
+def _place(text: str, keys: tuple[str, ...]) -> tuple[int, int]:
+    """Line and column of a key, both from 1; of its table if the key is not found, else 1:1."""
+    table: tuple[str, ...] = ()
+    found = (1, 1)
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _TABLE.match(line):
+            table = _split(match[1])
+            here = table
+        elif match := _KEY.match(line):
+            here = (*table, *_split(match[1]))
+        else:
+            continue
+        column = match.start(1) + 1
+        if here[: len(keys)] == keys:
+            return number, column
+        if here == keys[: len(here)]:
+            found = (number, column)
+    return found
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))

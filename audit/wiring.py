@@ -1,0 +1,175 @@
+"""Where things are: the settings file, the store, the keys; and what to say when they are not."""
+
+import os
+import socket
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from audit.call import Call
+from audit.render_time import duration, size
+from audit_events.errors import SettingsError, StorageError
+from audit_events.layout import StorePaths
+
+if TYPE_CHECKING:
+    from audit.settings import Loaded
+
+_NAME: Final = "sandtrail"
+_SYSTEM_DATA: Final = (
+    Path("/Library/Application Support/sandtrail")
+    if sys.platform == "darwin"
+    else Path("/var/lib/sandtrail")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder that may be a store, and who said so."""
+
+    path: Path
+    origin: str
+
+
+def data_dir() -> Path:
+    """The platform's place for this user's store."""
+    from platformdirs import user_data_path
+
+    return Path(user_data_path(_NAME, appauthor=False))
+
+
+def config_dir() -> Path:
+    """The platform's place for this user's settings and keys."""
+    from platformdirs import user_config_path
+
+    return Path(user_config_path(_NAME, appauthor=False))
+
+
+def load_settings(call: Call) -> "Loaded":
+    """The settings in force: of --config, AUDIT_CONFIG, the store's folder or the user's place."""
+    from audit import settings
+
+    named = call.config or call.environ.get("AUDIT_CONFIG")
+    if named:
+        path = Path(named).expanduser()
+        if not path.exists():
+            flag = "--config" if call.config else "AUDIT_CONFIG"
+            raise SettingsError(f"{flag} {path}: no such file")
+        return settings.read(path)
+    found = _settings_file(call)
+    return settings.read(found) if found else settings.Loaded()
+
+
+def _settings_file(call: Call) -> Path | None:
+    named_store = call.store or call.environ.get("AUDIT_STORE")
+    folder = Path(named_store).expanduser() if named_store else data_dir()
+    paths = (folder / "audit.toml", config_dir() / "audit.toml")
+    return next((path for path in paths if path.is_file()), None)
+
+
+def store_place(call: Call) -> Place:
+    """Where the store is or would be made."""
+    if call.store:
+        return Place(Path(call.store).expanduser(), "--store")
+    if named := call.environ.get("AUDIT_STORE"):
+        return Place(Path(named).expanduser(), "AUDIT_STORE")
+    if _has_settings(call):
+        loaded = load_settings(call)
+        if loaded.settings.store and loaded.path:
+            return Place(Path(loaded.settings.store).expanduser(), str(loaded.path))
+    return Place(data_dir(), "default")
+
+
+def _has_settings(call: Call) -> bool:
+    """Whether there may be settings to read: their checker costs 40 ms to import."""
+    named = call.config or call.environ.get("AUDIT_CONFIG")
+    return bool(named) or _settings_file(call) is not None
+
+
+def find_store(call: Call) -> StorePaths:
+    """The store to read; StorageError (T2) lists where we looked if there is none."""
+    place = store_place(call)
+    if _is_store(place.path):
+        return StorePaths(place.path)
+    raise StorageError(f"no store here; looked in\n{_looked(call, place)}", hint=_way_out(call))
+
+
+def has_store(call: Call) -> bool:
+    """Whether there is a store, here or where another user keeps one."""
+    return any(_is_store(path) or path.exists() for path in (store_place(call).path, _SYSTEM_DATA))
+
+
+def _is_store(path: Path) -> bool:
+    try:
+        return (path / "spool.db").exists() or (path / "store.toml").exists()
+    except OSError:
+        return False
+
+
+def _looked(call: Call, place: Place) -> str:
+    rows = [("--store, AUDIT_STORE", "not set")]
+    if place.origin != "default":
+        rows = [(f"{place.origin} {place.path}", _state(call, place.path))]
+    else:
+        rows.append((str(place.path), _state(call, place.path)))
+        if place.path != _SYSTEM_DATA:
+            rows.append((str(_SYSTEM_DATA), _state(call, _SYSTEM_DATA)))
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join(f"  {name:<{wide}}   {state}" for name, state in rows)
+
+
+def _state(call: Call, path: Path) -> str:
+    try:
+        found = path.stat()
+    except PermissionError:
+        return "may not be looked at"
+    except OSError:
+        return "does not exist"
+    if not stat.S_ISDIR(found.st_mode):
+        return "is no folder"
+    if os.access(path, os.R_OK | os.X_OK):
+        return "holds no store"
+    written = max(call.now() - int(found.st_mtime * 1e6), 0)
+    return f"belongs to {_owner(found.st_uid)}, written {duration(written)} ago"
+
+
+def _owner(uid: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
+
+
+def _way_out(call: Call) -> str:
+    from audit import commands
+
+    if call.store is None and _SYSTEM_DATA.exists():
+        return 'sudo sandtrail tail      (with sudo, "audit" would be Apple\'s /usr/sbin/audit)'
+    known = commands.names()
+    begin = f"{call.prog} setup" if "setup" in known else f"{call.prog} collect FILE"
+    demo = f'"{call.prog} demo", or ' if "demo" in known else ""
+    return f'nothing was ever collected; try {demo}"{begin}" to begin'
+
+
+def host_name(call: Call) -> str:
+    """What this machine calls itself."""
+    if _has_settings(call) and (name := load_settings(call).settings.host):
+        return name
+    return socket.gethostname().partition(".")[0]
+
+
+def store_id(store: StorePaths) -> str:
+    """The store's short name."""
+    from query.snapshot import read_meta, reading
+
+    with reading(store) as con:
+        return str(read_meta(con)["store"])
+
+
+def store_size(store: StorePaths) -> str:
+    """Bytes of a store on disk."""
+    total = sum(p.stat().st_size for p in store.root.rglob("*") if p.is_file())
+    return size(total)
