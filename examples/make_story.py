@@ -62,6 +62,11 @@ def deny(resource: str, access: str, rule: str, latency_us: int, **where: str) -
     return allow(resource, access, rule, latency_us, **where) | verdict
 
 
+def command(*argv: str) -> Record:
+    """The arguments of a process, as one JSON text in every form of the log."""
+    return {"command": json.dumps(argv, separators=(",", ":"))}
+
+
 def agent(run: str, process: str, pid: int) -> Actor:
     """A process of the agent under the shipped policy."""
     text = (HERE / "agent-readonly.yaml").read_bytes()
@@ -89,7 +94,7 @@ def story() -> Iterator[Record]:
     for n in range(3):
         yield python.does(at(start, 539 + 2 * n), "open", key)
     node = deny("process", "exec", "process.default-deny", 27, path="/opt/homebrew/bin/node")
-    yield zsh.does(at(start, 820), "execve", node)
+    yield zsh.does(at(start, 820), "execve", node | command("node", "agent.js"))
     names = (SECRET, "plan", "notes", "summary", "diff", "result")
     for name, millis in zip(names, (1521, 1700, 1902, 2188, 2400, 2600), strict=True):
         write = allow("filesystem", "write", rule, 33, path=f"/workspace/{name}.json")
@@ -97,7 +102,7 @@ def story() -> Iterator[Record]:
 
 
 def evening_before(rng: random.Random) -> Iterator[Record]:
-    """Run e07d2290: 214 allows and one refused connection, in 2.4 s."""
+    """Run e07d2290: 214 allows, one refused connection and nine tool calls, in 2.4 s."""
     git, rg, start = (
         agent("e07d2290", "git", 3310),
         agent("e07d2290", "rg", 3312),
@@ -108,6 +113,18 @@ def evening_before(rng: random.Random) -> Iterator[Record]:
         yield rg.does(at(start, 11 * n + rng.randrange(9)), "open", what)
     remote = deny("network", "connect", "network.egress.deny-all", 21, dst="140.82.113.4:443")
     yield git.does(at(start, 2400), "connect", remote)
+    calls = (*[("search", "ok")] * 5, ("bash", "timeout"), ("bash", "retry"), ("read_file", "ok"))
+    for n, (tool, outcome) in enumerate((*calls, ("bash", "policy_violation"))):
+        took = 250_000 if outcome == "timeout" else rng.randrange(4_000, 90_000)
+        yield tool_call(at(start, 250 * n + 260), tool, outcome, took)
+
+
+def tool_call(ts: datetime, tool: str, outcome: str, duration_us: int) -> Record:
+    """What the agent's own log says of a tool it called."""
+    stamp = ts.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    what = {"tool": tool, "outcome": outcome, "duration_us": duration_us}
+    who = {"sandbox": "agent-demo", "correlation_id": "e07d2290"}
+    return {"ts": stamp, "kind": "tool_call", **what, **who}
 
 
 def busy_build(rng: random.Random, events: int) -> Iterator[Record]:
@@ -146,7 +163,8 @@ def work(rng: random.Random) -> tuple[str, Record]:
         call = "open" if kind == "write" else "unlink"
         return call, allow("filesystem", kind, files, us, path=path)
     if kind == "exec":
-        return "execve", allow("process", kind, "process.allow[2]", us, path="/usr/bin/clang")
+        what = allow("process", kind, "process.allow[2]", us, path="/usr/bin/clang")
+        return "execve", what | command("clang", "-c", source(rng))
     address = f"192.0.2.{rng.randrange(1, 20)}:443"
     return "connect", allow("network", kind, "network.egress[0]", us, dst=address)
 
