@@ -1,0 +1,93 @@
+"""Forms that hide a secret from its rule: escapes, folds, colours, base64, hex; and what is inside."""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from policies.redact.rule import Rule
+from policies.redact.view import View, unwrapped
+
+# The stems whose base64 (at its three alignments) or hex gives a wrapped secret away.
+_STEMS: Final = (
+    "password", "PASSWORD", "Password", "passwd", "_token", "_TOKEN", "token\"", "Token", "secret", "SECRET", "Secret",
+    "_KEY=", "_key=", "api_key", "API_KEY", "apiKey", "sk-ant-", "sk-proj", "ghp_", "github_pat", "glpat-", "xoxb-", "AKIA",
+    "BEGIN RSA", "BEGIN PRIV", "BEGIN OPENSSH", "BEGIN EC", "PRIVATE KEY", "Bearer ", "Basic ", "https://", "postgres", "oct-", "://",
+)  # fmt: skip
+# Shorter pieces are met by chance in any hash.
+_MIN_STEM_CHARS: Final = 6
+_MAX_BLOBS: Final = 64
+
+
+def _base64_forms(stem: str) -> Iterator[str]:
+    """The letters of a stem's base64 that do not depend on its neighbours."""
+    for shift in range(3):
+        coded = base64.b64encode(b"\0" * shift + stem.encode()).decode().rstrip("=")
+        first = -(-shift * 8 // 6)
+        whole = (shift + len(stem)) * 8 // 6
+        form = coded[first:whole]
+        if len(form) >= _MIN_STEM_CHARS:
+            yield form
+
+
+def _any_of(words: Iterator[str]) -> str:
+    return "(?:" + "|".join(sorted({re.escape(word) for word in words})) + ")"
+
+
+WRAPPED: Final = Rule(
+    "wrapped", "wrapped", "escapes, line folds, colours",
+    r"%(?:25)?(?:3[AaDd]|22|40|7[Bb])|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
+    r"|\\\r?\n|\x1b\[|\\(?:x1b|u001b|e|033)\[",
+    hits=("password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m"), misses=("a%20b",),
+)  # fmt: skip
+BASE64: Final = Rule(
+    "base64", "base64", "base64 of something that names a secret",
+    _any_of(form for stem in _STEMS for form in _base64_forms(stem)),
+    hits=(base64.b64encode(b"x password=").decode(),), misses=("password",),
+)  # fmt: skip
+HEX: Final = Rule(
+    "hex", "hex", "hex of something that names a secret",
+    _any_of(stem.encode().hex() for stem in _STEMS if len(stem) > 3), caseless=True,
+    hits=(b"x password=".hex(),), misses=("password",),
+)  # fmt: skip
+DISGUISES: Final = (WRAPPED, BASE64, HEX)
+
+_BLOB: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_HEX_BLOB: Final = re.compile(r"(?:[0-9A-Fa-f]{2}){8,}")
+
+
+def open_disguises(view: View) -> Iterator[View]:
+    """The views that lie inside this one, each leading back to the text."""
+    inner = unwrapped(view)
+    if inner is not None:
+        yield inner
+    if BASE64.confirm().search(view.text):
+        yield from _blobs(view, _BLOB, _from_base64)
+    if HEX.confirm().search(view.text):
+        yield from _blobs(view, _HEX_BLOB, binascii.unhexlify)
+
+
+def _blobs(
+    view: View, shape: re.Pattern[str], decode: Callable[[str], bytes]
+) -> Iterator[View]:
+    for number, match in enumerate(shape.finditer(view.text)):
+        if number >= _MAX_BLOBS:
+            return
+        try:
+            inside = decode(match[0])
+        except (ValueError, binascii.Error):
+            continue
+        yield View(inside.decode("ascii", "replace").replace("\ufffd", "\x7f"),
+                   whole=view.back(match.start(), match.end()))  # fmt: skip
+
+
+def _from_base64(blob: str) -> bytes:
+    bare = blob.rstrip("=").replace("-", "+").replace("_", "/")
+    return base64.b64decode(bare[: len(bare) // 4 * 4] + _rest(bare))
+
+
+def _rest(bare: str) -> str:
+    """The last unfinished group, padded; a single letter carries nothing."""
+    rest = bare[len(bare) // 4 * 4 :]
+    return rest + "=" * (4 - len(rest)) if len(rest) > 1 else ""

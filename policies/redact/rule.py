@@ -1,0 +1,73 @@
+"""What a redaction rule is: one row that says how a kind of secret looks."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+# True if what the pattern found is a secret indeed.
+Check = Callable[[re.Match[str]], bool]
+
+# Where in the text the secrets of a match are.
+Parts = Callable[[re.Match[str]], Iterable[tuple[int, int]]]
+
+# A group of this name is the secret; without one the whole match is.
+SECRET: Final = "secret"
+# The engine unrolls a bounded repeat; an unbounded one costs it nothing and finds no less.
+_LONG_REPEAT: Final = re.compile(r"\{0,[0-9]{2,}\}")
+_OPEN: Final = f"(?P<{SECRET}>"
+
+# Lower is named first when two rules mask the same text.
+PROVIDER, SHAPE, CONTEXT, GUESS = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way to see a secret.
+
+    `proof` is what stage 1 scans for in whole columns: it ends as soon as a hit is likely, knows no
+    look-around and no unbounded repeat. `proof + rest` is what stage 2 confirms in the hit rows; so
+    stage 1 can never lose what stage 2 would mask. If `proof` opens the group `secret`, `rest`
+    closes it. `parts` picks the secrets out of what `check` let pass. Both see ASCII only (see `view.py`). `hits` and
+    `misses` are texts that must and must not be masked; they run as tests, and stage 1 must see
+    every hit when the redactor starts.
+    """
+
+    id: str
+    kind: str
+    description: str
+    proof: str
+    rest: str = ""
+    check: Check | None = None
+    parts: Parts | None = None
+    caseless: bool = False
+    fingerprint: bool = True
+    rank: int = CONTEXT
+    hits: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+    def scanned(self) -> str:
+        """The pattern of stage 1: that of the proof, and wider where that is cheaper."""
+        return _LONG_REPEAT.sub("*", self.proof.replace(_OPEN, ""))
+
+    def confirm(self) -> re.Pattern[str]:
+        """The pattern of stage 2."""
+        return _compile(self.proof, self.rest, self.caseless)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters [start, end) of a text that a rule masks; `secret` is what the fingerprint names."""
+
+    start: int
+    end: int
+    rule: Rule
+    secret: str
+
+
+@cache
+def _compile(proof: str, rest: str, caseless: bool) -> re.Pattern[str]:
+    whole = proof + rest
+    pattern = whole if _OPEN in whole else f"{_OPEN}{whole})"
+    return re.compile(pattern, re.ASCII | re.MULTILINE | (re.IGNORECASE if caseless else 0))

@@ -1,0 +1,23 @@
+"""The table of rules: one row a kind of secret, surest first."""
+
+from hashlib import sha256
+from typing import Final
+
+from policies.redact.rule import Rule
+from policies.redact.rules import context, pem, providers, tools
+
+ALL_RULES: Final[tuple[Rule, ...]] = (
+    *providers.RULES, *pem.RULES, *context.RULES, *tools.RULES,
+)  # fmt: skip
+
+
+def rules_digest(rules: tuple[Rule, ...]) -> str:
+    """16 hex digits that change with any rule that could change an answer."""
+    digest = sha256()
+    for rule in rules:
+        check = rule.check.__name__ if rule.check else ""
+        parts = rule.parts.__name__ if rule.parts else ""
+        fields = (rule.id, rule.kind, rule.proof, rule.rest, check, parts,
+                  rule.caseless, rule.fingerprint, rule.rank)  # fmt: skip
+        digest.update(repr(fields).encode() + b"\n")
+    return digest.hexdigest()[:16]

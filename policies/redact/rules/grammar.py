@@ -1,0 +1,58 @@
+"""The pieces that rules about surroundings are made of: names, separators, values."""
+
+from typing import Final
+
+# Between a name and its value; ends at the sign itself so that stage 1 stops at the first proof.
+SIGN: Final = (
+    r"(?:\\{0,3}[\"'`])?(?:\x1b\[[0-9;]{0,9}m)?\]?[ \t]{0,4}"
+    r"(?::?=>?|:|%3[AaDd]|%253[AaDd]|\\u003[ADad]|\\x3[ADad])"
+)
+_COLOUR: Final = r"(?:\x1b\[[0-9;]{0,9}m)*"
+# Where a bare value ends: at what shells, queries, connection strings and JSON end it with.
+_BARE: Final = (
+    r"(?:[^\s\"'`&;,<>\\)\x00\x1b]|\\(?![\"'nrtu`])"
+    r"|[,)](?![\s,;)\]}\"']|$|[\w.-]+[=:]))"
+)
+# A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
+# Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
+VALUE: Final = (
+    rf"[ \t]{{0,4}}{_COLOUR}(?:(?P<whole>\f)|(?P<quote>\\{{0,3}}[\"'`]|%22))?"
+    r"(?P<secret>(?(whole)[^\f]{1,16384}"
+    r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
+    rf"|{_BARE}{{1,16384}})))"
+)
+# One argument: the next element of an argv, a quoted word, a word.
+ARGUMENT: Final = (
+    r"(?:(?P<whole>\f)|[ \t]+(?P<quote>\\{0,3}[\"'])?)"
+    r"(?P<secret>(?(whole)[^\f]{1,16384}"
+    r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
+    r"|[^\s\"'`]{1,16384})))"
+)
+# What follows a flag and one blank (which may be the border of two arguments).
+FLAG_VALUE: Final = (
+    r"(?P<whole>(?<=\f)(?:=\f)?|[ \t]*=?[ \t]*\f(?:=\f)?)?(?:=[ \t]*)?[ \t]*(?P<quote>\\{0,3}[\"'])?"
+    r"(?P<secret>(?(whole)[^\f]{1,16384}"
+    r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
+    r"|[^\s\"'`]{1,16384})))"
+)
+# The same without a blank, for `-pX`.
+ATTACHED: Final = (
+    r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n\f]){1,16384}"
+    r"|[^\s\"'`]{1,16384}))"
+)
+# The rest of a name after its keyword.
+TAIL: Final = r"[A-Za-z0-9_.-]{0,24}"
+
+PASSWORD_WORDS: Final = (
+    r"(?:pass(?:[_-]?w(?:or)?d|[_-]?phrase|[_-]?code|wort)|passwd|contrase(?:n|.)a|mot[_-]?de[_-]?passe"
+    r"|kennwort|senha|pwd|userpw|dbpw|rootpw)"
+)
+TOKEN_WORDS: Final = (
+    r"(?:token|secret|api[-_. ]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key|auth[-_.]?key"
+    r"|encryption[-_.]?key|encrypt[-_.]?key|signing[-_.]?key|sign[-_.]?key|master[-_.]?key"
+    r"|shared[-_.]?key|subscription[-_.]?key|admin[-_.]?key|deploy[-_.]?key|service[-_.]?key"
+    r"|session[-_.]?key|app[-_.]?key|application[-_.]?key|integration[-_.]?key|license[-_.]?key"
+    r"|storage[-_.]?key|host[-_.]?key|function[-_.]?key|ssh[-_.]?key|hmac[-_.]?key|jwt[-_.]?key"
+    r"|credentials?|authorization|webhook[-_.]?key|secret[-_.]?id|mnemonic|seed[-_. ]?phrase"
+    r"|refresh|connect[.]sid|session[-_.]?id|sess[-_.]?id|sessionid|phpsessid|jsessionid)"
+)

@@ -1,0 +1,29 @@
+"""Private keys in armour, whole or half: their lines are secrets wherever the text is cut."""
+
+from typing import Final
+
+from policies.redact.rule import SHAPE, Rule
+from policies.redact.rules.checks import body_before
+
+# A line of the body, with what escaping or quoting puts between lines.
+_BREAK = r"(?:\s|\\{1,4}[nrt]|\\\s|[\"',+>|\x7f]|<br>)"
+_HEADERS = rf"(?:{_BREAK}{{0,12}}[A-Za-z-]{{3,24}}:[ ]?[^\n\\]{{0,128}}){{0,6}}"
+_LINE = r"[A-Za-z0-9+/=.]"
+_BODY = rf"(?P<secret>(?:{_LINE}{{1,128}}{_BREAK}{{0,12}}){{1,512}})"
+_KIND = r"(?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?"
+
+_FAKE: Final = "MIIEpAIBAAKCAQEAvXLjvsJUsV2sskAYgXp07QROG"
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("pem-begin", "private-key", "a private key from its first line on",
+         rf"-{{4,5}}[ ]?BEGIN[ ]{_KIND}-{{4,5}}", rf"{_HEADERS}{_BREAK}{{0,12}}{_BODY}", rank=SHAPE,
+         hits=(f"-----BEGIN RSA PRIVATE KEY-----\n{_FAKE}\n", f'"-----BEGIN PRIVATE KEY-----\\n{_FAKE}\\n"'),
+         misses=(f"-----BEGIN PUBLIC KEY-----\n{_FAKE}\n", f"-----BEGIN CERTIFICATE-----\n{_FAKE}\n")),
+    Rule("pem-der", "private-key", "the body of a private key by its first bytes",
+         r"(?:MII[A-Z][a-z]?[A-Za-z0-9+/]{1,3}IBAAKCA|MII[A-Z][A-Za-z0-9+/]{2,5}IBADANBgkqhkiG9w0BAQEFAASC|MI[GH][A-Za-z0-9+/]{1,3}AgEAMBMGByqGSM49AgEG|MC4CAQAwBQYDK2Vw|b3BlbnNzaC1rZXktdjE|MHcCAQEEI|MHQCAQEE)", rf"(?:{_LINE}{{1,128}}{_BREAK}{{0,12}}){{0,512}}", rank=SHAPE,
+         hits=(f"key {_FAKE}",)),
+    Rule("putty-key", "private-key", "a PuTTY private key", r"Private-Lines:[ ]?[0-9]{1,3}", rf"\s+(?P<secret>(?:{_LINE}{{1,128}}\s{{0,4}}){{1,64}})", rank=SHAPE,
+         hits=(f"Private-Lines: 8\n{_FAKE}",)),
+    Rule("pem-end", "private-key", "a private key up to its last line",
+         rf"-{{4,5}}END[ ]{_KIND}-{{4,5}}", "", parts=body_before, rank=SHAPE, hits=(f"{_FAKE}\n-----END RSA PRIVATE KEY-----",)),
+)  # fmt: skip

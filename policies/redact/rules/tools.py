@@ -1,0 +1,86 @@
+"""Tools and the short flags behind which they take a password: `-p` means a port to ssh."""
+
+from typing import Final
+
+from policies.redact.rule import CONTEXT, Rule
+from policies.redact.rules.grammar import ATTACHED
+from policies.redact.values import is_argument, is_user_pair
+
+# Between the tool and its flag, within one command.
+_BETWEEN = r"(?:[ \f][^\n|;&]{0,400})?[ \f]"
+_START = r"(?:^|[\s/;|&('\"`])"
+_GAP = (
+    r"(?:(?P<whole>(?<=\f))|(?P<quote>\\{0,3}[\"']))?"
+    r"(?P<secret>(?(whole)[^\f]{1,4096}|(?(quote)(?:(?!(?P=quote))[^\n\f]){1,4096}|[^\s\"'`\f]{1,4096})))"
+)
+
+
+def _after(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule:
+    """`tool … -p VALUE`: the flag, a blank or `=`, the value."""
+    return Rule(
+        f"tool-{name}", "password", f"the password that {name} takes behind {flags}",
+        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})[ =\f]", rf"[ \t]*{_GAP}",
+        check=is_argument, fingerprint=False, rank=CONTEXT,
+        hits=(example, example.replace(" ", "\f")), misses=misses,
+    )  # fmt: skip
+
+
+def _attached(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule:
+    """`tool … -pVALUE`: the value at the flag."""
+    return Rule(
+        f"tool-{name}", "password", f"the password that {name} takes at {flags}",
+        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})", ATTACHED,
+        check=is_argument, fingerprint=False, rank=CONTEXT,
+        hits=(example, example.replace(" ", "\f")), misses=misses,
+    )  # fmt: skip
+
+
+def _pair(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule:
+    """`tool … -u user:VALUE`."""
+    return Rule(
+        f"tool-{name}", "password", f"the password that {name} takes as user:password behind {flags}",
+        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})[ =\f]?\\?[\"']?[^\s:\"'`]{{0,128}}[:%]",
+        r"(?:(?P<quote>(?<=[\"'])))?(?P<secret>[^\s\"'`\f]{1,4096})",
+        check=is_user_pair, fingerprint=False, rank=CONTEXT,
+        hits=(example, example.replace(" ", "\f")), misses=misses,
+    )  # fmt: skip
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    _attached("mysql", "mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mysqlshow|mysqlcheck|mysqlbinlog|mariadb|mariadb-dump|mariadb-admin|mycli|xtrabackup",
+              "-p", "mysql -uroot -phunter2!x -e x", "mysql -u root -p -h db", 'mysql -u root -p"$MYSQL_PWD" monkey', "mysql -P 3306 --protocol tcp"),
+    _attached("7z", "7z|7za|7zr|7zz|rar|unrar", "-p|-hp", "7z a -ptop!secret backup.7z /data"),
+    _after("zip", "zip|unzip|zipcloak|bsdtar", "-P|--passphrase", "zip -r -P winter!1108 out.zip dist/"),
+    _after("redis", "redis-cli|valkey-cli|redis-benchmark|iredis", "-a|--pass", "redis-cli -h cache -a kj8K.qhLkDi1 PING"),
+    _after("sshpass", "sshpass", "-p", "sshpass -p ei15Ab%759ND ssh ops@10.0.0.5", "sshpass -p $PW ssh x"),
+    _attached("sshpass-attached", "sshpass", "-p", "sshpass -pei15Ab%759ND ssh ops@10.0.0.5", "sshpass -e ssh x"),
+    _after("security", "security", "-p|-w|-P|-k", "security unlock-keychain -p monkey#639 build.keychain"),
+    _after("notary", "notarytool|altool|stapler|iTMSTransporter|Transporter|fastlane", "-p|--password", "xcrun altool --upload-app -p ltsk-ntkv-tvbi-jdml"),
+    _after("login", "(?:docker|podman|nerdctl|buildah|skopeo|oras|crane|helm|registry)[ \\f](?:registry[ \\f]|auth[ \\f])?login", "-p|--password", "docker login r.example.com -u robot -p WO+NI3Ly!QV"),
+    _after("cloud-login", "(?:az|oc|kubectl|doctl|vault|cf|bx|ibmcloud|linode-cli|ossutil|mc|argocd|nomad|consul|rclone|heroku|snyk|gcloud)[ \\f][^\\n|;&]{0,40}login", "-p|--password|--token|--apikey|-t", "az login --service-principal -u x -p Zx81kk2!q"),
+    _after("openssl", "openssl", "-passin|-passout|-pass|-k|-K|-password", "openssl enc -aes-256-cbc -k Zx81kk2!q -in x", "openssl rsa -in key.pem -passin file:/run/secrets/x"),
+    _after("keytool", "keytool|jarsigner|apksigner|keytool.exe", "-storepass|-keypass|-srcstorepass|-deststorepass|-new|--ks-pass|--key-pass", "keytool -list -keystore app.jks -storepass hunter#804"),
+    _after("ldap", "ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", "-w|-s", "ldapsearch -x -D cn=admin -w Zx81kk2!q -b dc=x"),
+    _after("mongo", "mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", "-p", "mongosh -u admin -p Zx81kk2!q --host db"),
+    _after("sqlcmd", "sqlcmd|bcp|osql|isql|tsql|sqlplus|impala-shell|beeline|vsql|clickhouse-client|cqlsh|influx|ysqlsh", "-P|-p|--password", "sqlcmd -S db -U sa -P Zx81kk2!q -Q x"),
+    _after("rdp", "xfreerdp|rdesktop|vncviewer|x11vnc|ipmitool|winexe|psexec|crackmapexec|netexec|evil-winrm|impacket-psexec", "-p|-P|/p:|-passwd|-storepasswd", "ipmitool -I lanplus -H bmc -U admin -P Zx81kk2!q power status"),
+    _after("sftp", "ncftpput|ncftpget|lftp|plink|pscp|psftp|putty|ncftp|mosquitto_pub|mosquitto_sub|kinit|svn|cadaver", "-p|-pw|-P|--pass", "mosquitto_pub -h broker -u x -P Zx81kk2!q -t a -m b"),
+    _after("rabbit", "rabbitmqadmin|rabbitmqctl|jira|twine|conda|poetry|flit|gem", "-p|--password", "twine upload -u __token__ -p Zx81kk2!q dist/x"),
+    _after("ssh-keygen", "ssh-keygen|puttygen|ssh-add", "-N|-P|-O|--new-passphrase", "ssh-keygen -t ed25519 -N Zx81kk2!q -f id"),
+    _after("useradd", "useradd|usermod|chpasswd|adduser|dscl|sysadminctl|net[ \\f]user", "-p|--password|-passwd|-adminPassword|-password|-newPassword", "useradd -m -p Zx81kk2!q bob"),
+    _after("pdf", "qpdf|pdftk|pdftotext|pdfinfo", "--password|-upw|-opw|input_pw|owner_pw|user_pw", "pdftotext -upw Zx81kk2!q a.pdf"),
+    _after("gpg", "gpg|gpg2|gpgv|rage|borg|restic|duplicity|minisign|signify|cosign", "--passphrase|-p", "gpg --batch --passphrase CUajCHeA1c*VCJe -d x.gpg", "gpg --passphrase-fd 0 -d x.gpg"),
+    _after("oathtool", "oathtool", "-b|--base32", "oathtool --totp -b B3FKBEXYEZ4FYPR5"),
+    _after("bitcoin", "bitcoin-cli|litecoin-cli|dogecoin-cli", "importprivkey|walletpassphrase|encryptwallet", "bitcoin-cli -testnet importprivkey KzynvPdQ6szsZPt x"),
+    _pair("curl", "curl|curlie|xh|http|https|httpie|wget|aria2c|lynx|ab|hey|wrk|siege|elasticdump|nuclei|ffuf", "-u|--user|-U|--proxy-user|-a|--auth|-A", "curl -u ci-bot:iM^nQgiwV.BqiJRD https://x", 'curl -u "$USER:$PASS" https://x/link', "curl -u : --negotiate https://x", "curl --user name https://x/a:b"),
+    _pair("smb", "smbclient|smbmap|rpcclient|smbget|mount.cifs|nmblookup|net[ \\f](?:ads|rpc)", "-U|--user", "smbclient //srv/share -U bob%Zx81kk2!q"),
+    Rule("tool-htpasswd", "password", "the password that htpasswd takes last",
+         rf"{_START}htpasswd(?:[ \f]-[A-Za-z]{{1,8}})*[ \f]-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}[ \f]", r"(?:[^\s]{1,512}[ \f]){1,2}(?P<secret>[^\s\"'`]{1,512})", check=is_argument, fingerprint=False,
+         hits=("htpasswd -bc /etc/nginx/.htpasswd admin Passw0rd!1815",), misses=("htpasswd -c /etc/x admin",)),
+    Rule("tool-pass-colon", "password", "pass:VALUE, as openssl and apksigner take it",
+         r"[ =\f]\\?[\"']?pass:", r"(?P<secret>[^\s\"'`\f]{1,512})", check=is_argument, fingerprint=False,
+         hits=("openssl pkcs12 -in c.p12 -nodes -passin pass:M.HiKqfwFH2+Y",), misses=("openssl x -passin pass:$PW",)),
+    Rule("tool-git-config", "password", "a credential line for git or npm",
+         r"(?:password|_authToken|_password|_auth)[ ]?=[ ]?", r"\\{0,3}[\"']?(?P<secret>[^\s\"'`;,&]{6,4096})", check=is_argument, fingerprint=False,
+         hits=("//registry/:_authToken=abc12345",), misses=("_authToken=${NPM_TOKEN}",)),
+)  # fmt: skip

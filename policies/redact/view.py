@@ -1,0 +1,94 @@
+"""What the rules look at: text as plain ASCII, disguises removed, with the way back to the text."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+# Stands for any character that no rule names. It is no blank, so a value may hold it.
+OTHER: Final = "\x7f"
+# Between the elements of an argv and the leaves of a JSON object. A blank to both engines.
+BREAK: Final = "\f"
+
+# Letters of other scripts that are drawn like ASCII; a forged key name is still that key.
+_CONFUSABLE: Final = dict(
+    zip(
+        "аеорсхуіјѕһԁԛԝАВЕКМНОРСТХУІЈЅαοενρτυικΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɡʟ",
+        "aeopcxyijshdqwABEKMHOPCTXYIJSaoevptuikABEZHIKMNOPTYXigL",
+        strict=True,
+    )
+)
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+_WRAPPED: Final = re.compile(
+    "%(?:25)?([2-7][0-9A-Fa-f])|\\\\(?:u00|x)([2-7][0-9A-Fa-f])"
+    "|(=\r?\n|\\\\\r?\n|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
+    '|\\\\(["\'/\\\\])'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """ASCII text to match, and the way back to the text it was made of.
+
+    `origin[i]` is where character i came from, None if nothing moved. `whole` are the borders of a
+    blob that can only be masked in one piece.
+    """
+
+    text: str
+    origin: Sequence[int] | None = None
+    whole: tuple[int, int] | None = None
+
+    def back(self, start: int, end: int) -> tuple[int, int]:
+        """The characters of the original that [start, end) of the view stand for."""
+        if self.whole is not None:
+            return self.whole
+        if self.origin is None:
+            return start, end
+        return self.origin[start], self.origin[end]
+
+
+def plain(text: str) -> View:
+    """The view of the text as it stands."""
+    if text.isascii():
+        return View(text)
+    if not _INVISIBLE.search(text):
+        return View("".join(map(_ascii, text)))
+    kept = [i for i, char in enumerate(text) if not _INVISIBLE.match(char)]
+    return View("".join(_ascii(text[i]) for i in kept), [*kept, len(text)])
+
+
+def unwrapped(view: View) -> View | None:
+    """The view with escapes, line folds and colours taken off; None if it has none."""
+    pieces: list[str] = []
+    origin: list[int] = []
+    last = 0
+    for match in _WRAPPED.finditer(view.text):
+        pieces.append(view.text[last : match.start()])
+        origin.extend(range(last, match.start()))
+        code, last = match[1] or match[2], match.end()
+        if code or match[4]:
+            pieces.append(chr(int(code, 16)) if code else match[4])
+            origin.append(match.start())
+    if not last:
+        return None
+    pieces.append(view.text[last:])
+    origin.extend(range(last, len(view.text) + 1))
+    if view.origin is not None:
+        origin = [view.origin[i] for i in origin]
+    return View("".join(pieces), origin, view.whole)
+
+
+@cache
+def _ascii(char: str) -> str:
+    if char.isascii():
+        return char
+    alike = _CONFUSABLE.get(char)
+    if alike:
+        return alike
+    folded = unicodedata.normalize("NFKC", char)
+    return folded if len(folded) == 1 and folded.isascii() else OTHER
