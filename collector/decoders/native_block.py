@@ -48,11 +48,17 @@ class OpenBlock:
 
 
 def opens(line: str, start: int) -> OpenBlock | None:
-    """A new block if the line is one known key and its value."""
+    """A new block if the line is one known key and its value.
+
+    Only a time may hold blanks here: a line of garbage that begins like a pair opens nothing.
+    """
     match = _LINE.fullmatch(line)
     if match is None or match[1] not in _KNOWN:
         return None
-    if match[1] in TIME_FIELDS and _STARTS_PAIR.search(match[2]):
+    if match[1] in TIME_FIELDS:
+        if _STARTS_PAIR.search(match[2]):
+            return None
+    elif " " in match[2] or "\t" in match[2]:
         return None
     block = OpenBlock(start)
     block.accepts(line)

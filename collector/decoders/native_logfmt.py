@@ -117,7 +117,8 @@ class Columns:
         hits, marks = _hits(view, ends)
         line = np.cumsum(marks == _NEWLINE) - (marks == _NEWLINE)
         quotes = _quotes_before(marks, line)
-        outside = (quotes & 1 == 0) & (marks != _QUOTE)
+        # A line with an odd quote is not clean; its end still ends it.
+        outside = ((quotes & 1 == 0) | (marks == _NEWLINE)) & (marks != _QUOTE)
         tokens = _tokens(hits[outside], marks[outside], line[outside], starts)
         value_start, value_end, wrapped = _unquote(view, tokens.eq + 1, tokens.end)
         bad |= _miscounted(marks, line, tokens, wrapped, lines)
@@ -146,12 +147,13 @@ class Columns:
             if (index >= 0).any():
                 taken = pa.array(index * 2, pa.int64(), mask=index < 0)
                 rough.columns[name] = flat.take(taken)
-        _numbers(rough)
+        _numbers(rough, places)
         return rough
 
 
-def _numbers(rough: Rough) -> None:
+def _numbers(rough: Rough, places: Ints) -> None:
     """Digits as numbers; a text that is none goes to extra, an empty one is absent."""
+    odd: list[tuple[int, int, str, str]] = []
     for name in INT_FIELDS:
         array = rough.columns.get(name)
         if array is None:
@@ -164,11 +166,14 @@ def _numbers(rough: Rough) -> None:
                 pass
         values = [value or None for value in array.to_pylist()]
         numbers = [integer(value, INT_MIN.get(name, 0)) for value in values]
+        place = places[:, _NAMES.index(name)].tolist()
         for row, (value, number) in enumerate(zip(values, numbers, strict=True)):
             if number is None and value is not None:
-                rough.keep(row, member(name, value))
-                rough.flag(row, "unknown-value")
+                odd.append((row, place[row], name, value))
         rough.columns[name] = pa.array(numbers, pa.int64())
+    for row, _, name, value in sorted(odd):
+        rough.keep(row, member(name, value))
+        rough.flag(row, "unknown-value")
 
 
 class _Tokens:
