@@ -1,41 +1,23 @@
 """The file source: follows files through growth, rotation, truncation and compression."""
 
+# ruff: noqa: PTH100, PTH111
+# Names stay strings here: thousands of them are looked at twice a second.
+
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Event
 from typing import Final
 
 from collector.contracts import Emission, StreamPosition
 from collector.sources.file_identity import Fingerprinter
-from collector.sources.file_pool import MAX_OPEN_FILES
-from collector.sources.file_round import Round
+from collector.sources.file_round import FileOptions, Round
 from collector.sources.file_watch import Watcher
 
-POLL_INTERVAL_S: Final = 0.5
-FORGET_AFTER_S: Final = 24 * 3600.0
-TAIL_AFTER_S: Final = 1.0  # a writer that stops inside a line for this long has probably died
 MAX_WAIT_S: Final = 0.1  # how late a stop may be noticed
 # A look at 5,000 names costs tens of milliseconds: looking takes at most this part of the time.
 MAX_POLL_SHARE: Final = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class FileOptions:
-    """What may be set; times in seconds.
-
-    `forget_after_s`: how long a vanished file's position is kept. `start_at_end`: files that exist
-    at the very first start are read from their end; all later ones from their start.
-    """
-
-    poll_interval_s: float = POLL_INTERVAL_S
-    forget_after_s: float = FORGET_AFTER_S
-    tail_after_s: float = TAIL_AFTER_S
-    start_at_end: bool = False
-    use_events: bool = True
-    max_open_files: int = MAX_OPEN_FILES
 
 
 class FileSource:
@@ -105,16 +87,20 @@ class FileSource:
             work.idle()
 
     def _follow(self, work: Round, watcher: Watcher, stop: Event) -> None:
-        next_look = 0.0
+        next_look = not_before = 0.0
         changed: set[str] | None = None
         while not stop.is_set():
             self._acknowledge(work)
-            if changed is None or time.monotonic() >= next_look or not work.touch(changed):
+            if changed is None or not work.touch(changed):
+                next_look = min(next_look, not_before)
+            if time.monotonic() >= next_look:
                 # Watch first: what happens while we look then wakes us again.
                 started = time.monotonic()
                 work.warn_once(watcher.watch(work.directories()))
                 work.look()
                 cost = time.monotonic() - started
+                # Neighbours that come and go all the time must not keep us looking all the time.
+                not_before = started + 2 * cost
                 next_look = started + max(self._options.poll_interval_s, cost / MAX_POLL_SHARE)
                 work.idle()
             work.tails()

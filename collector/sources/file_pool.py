@@ -15,8 +15,8 @@ IDLE_CLOSE_S: Final = 30.0
 class Pool:
     """Readers by stream, least recently used first."""
 
-    def __init__(self, limit: int = MAX_OPEN_FILES) -> None:
-        self._limit = limit
+    def __init__(self, limit: int = MAX_OPEN_FILES, idle_s: float = IDLE_CLOSE_S) -> None:
+        self._limit, self._idle_s = limit, idle_s
         self._open: OrderedDict[str, tuple[Reader, float]] = OrderedDict()
 
     def get(self, stream: Stream) -> Reader:
@@ -41,6 +41,11 @@ class Pool:
         """True if the stream's file is open."""
         return stream.id in self._open
 
+    def peek(self, stream: Stream) -> Reader | None:
+        """The stream's file if it is open; looking does not count as use."""
+        held = self._open.get(stream.id)
+        return held[0] if held else None
+
     def adopt(self, stream: Stream, reader: Reader) -> None:
         """Keep a reader that was opened to look at the file."""
         self.drop(stream.id)
@@ -53,8 +58,8 @@ class Pool:
             held[0].close()
 
     def idle(self) -> Iterator[str]:
-        """Streams whose file nobody used for IDLE_CLOSE_S."""
-        oldest = time.monotonic() - IDLE_CLOSE_S
+        """Streams whose file nobody used for a while."""
+        oldest = time.monotonic() - self._idle_s
         return iter([name for name, (_, used) in self._open.items() if used < oldest])
 
     def close(self) -> None:

@@ -75,10 +75,16 @@ class Registry:
         return candidate.key not in self.by_key and candidate.key not in self.copies
 
     def _place(self, stream: Stream, candidate: Candidate) -> None:
-        if self.by_path.get(stream.path) is stream and stream.path != candidate.path:
-            del self.by_path[stream.path]
+        if stream.path != candidate.path:
+            self._unname(stream)
         stream.found_at(candidate)
-        self.by_path[candidate.path] = stream
+        for path in (candidate.path, stream.real_path):
+            self.by_path[path] = stream
+
+    def _unname(self, stream: Stream) -> None:
+        for path in (stream.path, stream.real_path):
+            if self.by_path.get(path) is stream:
+                del self.by_path[path]
 
     def _elsewhere(self, stream: Stream, beside: Beside) -> Candidate | None:
         """The stream's own file under a name that no pattern matches."""
@@ -93,8 +99,7 @@ class Registry:
 
     def _lose(self, stream: Stream) -> None:
         self.by_key.pop(stream.key, None)
-        if self.by_path.get(stream.path) is stream:
-            del self.by_path[stream.path]
+        self._unname(stream)
         self.missing[stream.id] = stream
         stream.missing_since, stream.rescues, stream.rotated = time.time(), RESCUES, True
 
@@ -117,10 +122,9 @@ class Registry:
     def note_beginning(self, stream: Stream) -> None:
         """Make the stream findable by its first bytes, once it has enough of them."""
         prefix = stream.trace.head_raw[:PREFIX_BYTES]
-        if len(prefix) == PREFIX_BYTES:
-            known = self.alike.setdefault(prefix, [])
-            if stream not in known:
-                known.append(stream)
+        if not stream.indexed and len(prefix) == PREFIX_BYTES:
+            stream.indexed = True
+            self.alike.setdefault(prefix, []).append(stream)
 
     def forget(self, stream: Stream) -> None:
         """Drop all that is known of a stream."""
@@ -149,23 +153,20 @@ class Registry:
                 stream.rescues -= 1
                 near = beside.of(stream.real_path or stream.path, stream.key[1])
                 self._first_match(stream, near)
-        for stream in self.missing.values():
-            if stream.position is not None and stream.rescues == RESCUES - 1:
-                self._say_what_is_gone(stream, free)
 
-    def _say_what_is_gone(self, stream: Stream, free: list[Candidate]) -> None:
-        if any(self._continues(stream, candidate) for candidate in free):
-            return
-        there = any(candidate.path == stream.path for candidate in free)
-        what = "was truncated or replaced" if there else "was not found again"
-        self.warn(f"{stream.path}: {what} since it was last read; unread lines may be lost")
+    def say_what_is_gone(self) -> None:
+        """Warn of committed streams whose file nowhere continues them."""
+        for stream in self.missing.values():
+            there = stream.path in self.by_path
+            what = "was truncated or replaced" if there else "was not found again"
+            self.warn(f"{stream.path}: {what} since it was last read; unread lines may be lost")
 
     def _first_match(self, stream: Stream, candidates: Iterable[Candidate]) -> None:
         for candidate in candidates:
-            if self._is_free(candidate) and self._continues(stream, candidate, bind=True):
+            if self._is_free(candidate) and self._continues(stream, candidate):
                 return
 
-    def _continues(self, stream: Stream, candidate: Candidate, *, bind: bool = False) -> bool:
+    def _continues(self, stream: Stream, candidate: Candidate) -> bool:
         if not candidate.packed and candidate.size < stream.known.end:
             return False
         try:
@@ -173,11 +174,10 @@ class Registry:
         except OSError:
             return False
         try:
-            found = take_up(stream, candidate, reader) if bind else False
-            found = found or (not bind and _fits(self.prints, stream, reader))
+            found = take_up(stream, candidate, reader)
         except OSError:
             found = False
-        if found and bind:
+        if found:
             self.bind(stream, candidate, reader)
         else:
             reader.close()
@@ -275,10 +275,6 @@ class Registry:
                 self.warn(f"{candidate.path}: is a copy of {other.path}; not read twice")
                 return stream
         return None
-
-
-def _fits(prints: Fingerprinter, stream: Stream, reader: Reader) -> bool:
-    return prints.fits(reader.read_at, stream.known)
 
 
 def _same_head(stream: Stream, beginning: bytes) -> bool:

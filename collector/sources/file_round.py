@@ -1,16 +1,20 @@
 """One look at all files and one turn at each that changed, older before newer."""
 
+# ruff: noqa: PTH116
+# Names stay strings here: thousands of them are looked at twice a second.
+
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Event
-from typing import Final, Protocol
+from typing import Final
 
 from collector.contracts import Closed, Emission, Idle, Lost, StreamPosition, Warned
 from collector.sources.file_framing import line_start
 from collector.sources.file_identity import Fingerprinter
-from collector.sources.file_pool import Pool
+from collector.sources.file_pool import IDLE_CLOSE_S, MAX_OPEN_FILES, Pool
 from collector.sources.file_readers import NotRegularError, Reader, open_reader
 from collector.sources.file_registry import Registry
 from collector.sources.file_scan import Candidate, Found, scan
@@ -18,17 +22,26 @@ from collector.sources.file_stream import Drain, ReplacedError, Stream, too_long
 from collector.sources.file_trouble import Trouble, why
 
 MAX_PASSES: Final = 8  # a rotation needs two: the truncation is seen, then its copy is found
+POLL_INTERVAL_S: Final = 0.5
+FORGET_AFTER_S: Final = 24 * 3600.0
+TAIL_AFTER_S: Final = 1.0  # a writer that stops inside a line for this long has probably died
 
 
-class _Options(Protocol):
-    @property
-    def forget_after_s(self) -> float: ...
-    @property
-    def tail_after_s(self) -> float: ...
-    @property
-    def start_at_end(self) -> bool: ...
-    @property
-    def max_open_files(self) -> int: ...
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """What may be set; times in seconds.
+
+    `forget_after_s`: how long a vanished file's position is kept. `tail_after_s`: how long a line
+    must be left unfinished to be offered as it is. `start_at_end`: files that exist at the very
+    first start are read from their end; all later ones from their start.
+    """
+
+    poll_interval_s: float = POLL_INTERVAL_S
+    forget_after_s: float = FORGET_AFTER_S
+    tail_after_s: float = TAIL_AFTER_S
+    start_at_end: bool = False
+    use_events: bool = True
+    max_open_files: int = MAX_OPEN_FILES
 
 
 class Round:
@@ -39,7 +52,7 @@ class Round:
         name: str,
         patterns: Sequence[str],
         prints: Fingerprinter,
-        options: _Options,
+        options: FileOptions,
         emit: Callable[[Emission], None],
         stop: Event,
     ) -> None:
@@ -47,13 +60,14 @@ class Round:
         self._emit, self._stop = emit, stop
         self.emitted = False
         self._warned: set[str] = set()
-        self._pool = Pool(options.max_open_files)
+        self._pool = Pool(options.max_open_files, min(IDLE_CLOSE_S, options.forget_after_s))
         self._drain = Drain(name, self._say, stop)
         self._registry = Registry(prints, self._pool, self.warn)
         self._trouble = Trouble(name, self._say)
         self._directories: set[str] = set()
         self._unfinished: dict[str, Stream] = {}
         self._lost: dict[str, tuple[Stream, datetime]] = {}
+        self._named: set[str] = set()
         self._first = True
         self._from_end = False
 
@@ -96,11 +110,13 @@ class Round:
         """Read whatever is new in any file."""
         for _ in range(MAX_PASSES):
             self._registry.again = False
-            found = scan(self._patterns, {s.key: s.path for s in self._registry.by_path.values()})
+            found = scan(self._patterns, {k: s.path for k, s in self._registry.by_key.items()})
             self._note(found)
             self._work(self._registry.refresh(found))
             if not self._registry.again or self._stop.is_set():
                 break
+        if self._first:
+            self._registry.say_what_is_gone()
         self._first = False
         self._tell_losses()
         self._forget()
@@ -110,7 +126,9 @@ class Round:
         for path in paths:
             stream = self._registry.by_path.get(path)
             if stream is None:
-                return False
+                if path in self._named:
+                    return False
+                continue  # a neighbour that no pattern names
             try:
                 info = os.stat(path)
             except OSError:
@@ -127,6 +145,7 @@ class Round:
 
     def _note(self, found: Found) -> None:
         self._directories = found.directories
+        self._named = {c.path for c in found.files.values()} | found.unreadable.keys()
         for path in found.skipped:
             self.warn_once(f"{path}: skipped, it is not a regular file")
         if self._first:
@@ -134,8 +153,7 @@ class Round:
                 self.warn_once(f"{pattern}: no such file yet")
         for path, reason in found.unreadable.items():
             self._trouble.add(path, reason)
-        names = {c.path for c in found.files.values()} | found.unreadable.keys()
-        names |= self._registry.by_path.keys()
+        names = self._named | self._registry.by_path.keys()
         self._trouble.keep(lambda path: path in names)
 
     def _work(self, free: list[Candidate]) -> None:
@@ -147,7 +165,7 @@ class Round:
             if (s.size, s.mtime_ns) != (s.read_size, s.read_mtime_ns)
             or 0 < s.retry_at <= time.monotonic()
         ]
-        gone = [s for s in registry.missing.values() if self._pool.holds(s)]
+        gone = [s for s in registry.missing.values() if self._grew_unseen(s)]
         todo += [(False, s.mtime_ns, s.path, s) for s in gone]
         todo += [(True, c.mtime_ns, c.path, c) for c in free]
         for *_, item in sorted(todo, key=lambda entry: entry[:3]):
@@ -157,6 +175,11 @@ class Round:
                 self._turn(item)
             else:
                 self._admit(item)
+
+    def _grew_unseen(self, stream: Stream) -> bool:
+        """True if a file without a name, still open here and with its writer, has more."""
+        reader = self._pool.peek(stream)
+        return reader is not None and reader.stat().st_size != stream.read_size
 
     def _admit(self, candidate: Candidate) -> None:
         if candidate.size == 0:
@@ -201,7 +224,7 @@ class Round:
             self._trouble.clear(stream.path)
 
     def _read(self, stream: Stream, reader: Reader) -> None:
-        info = reader.stat()
+        info, rest_before = reader.stat(), stream.rest_end
         if stream.packed:
             if stream.packed_done != (info.st_size, info.st_mtime_ns, info.st_ino):
                 self._drain.packed(stream, reader)
@@ -214,7 +237,8 @@ class Round:
         stream.read_size, stream.read_mtime_ns = info.st_size, info.st_mtime_ns
         self._registry.note_beginning(stream)
         if stream.unfinished and not stream.packed:
-            stream.rest_since = time.monotonic()
+            if stream.rest_end != rest_before:
+                stream.rest_since = time.monotonic()
             self._unfinished[stream.id] = stream
         else:
             self._unfinished.pop(stream.id, None)

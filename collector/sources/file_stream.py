@@ -46,7 +46,7 @@ class Tail:
     trace: Trace
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Stream:
     """A stream and where it stands; `trace` ends at the first byte that was not emitted."""
 
@@ -75,6 +75,7 @@ class Stream:
     retry_at: float = 0.0
     missing_since: float = 0.0
     rescues: int = 0
+    indexed: bool = False
 
     @property
     def known(self) -> Print:
@@ -129,7 +130,8 @@ def take_up(stream: Stream, candidate: Candidate, reader: Reader) -> bool:
     position = stream.position
     if position is None:
         return stream.trace.prints.fits(reader.read_at, stream.trace.print)
-    if stream.packed_done == (candidate.size, candidate.mtime_ns, candidate.ino):
+    whole = position.resume == position.read_to
+    if whole and stream.packed_done == (candidate.size, candidate.mtime_ns, candidate.ino):
         # Unpacking a finished archive again only to know it again would cost every start.
         stream.trace = replace(stream.trace, end=position.resume)
         stream.read_size, stream.read_mtime_ns = candidate.size, candidate.mtime_ns
@@ -140,7 +142,7 @@ def take_up(stream: Stream, candidate: Candidate, reader: Reader) -> bool:
         if not at_line and not stream.after_tail:
             return False
         stream.trace = stream.trace.at(reader.read_at, position.resume)
-        stream.stored = None
+        stream.stored = stream.packed_done = None
     stream.position, stream.consumed = None, position.resume
     return True
 
@@ -225,6 +227,11 @@ class Drain:
         return True
 
     def _begin(self, stream: Stream, reader: Reader) -> None:
+        if stream.stored is not None:
+            if not stream.trace.prints.fits(reader.read_at, stream.stored):
+                raise ReplacedError
+            stream.trace = stream.trace.at(reader.read_at, stream.trace.end)
+            stream.stored = None
         if not stream.trace.matches(reader.read_at):
             raise ReplacedError
         if stream.announce:
@@ -236,7 +243,8 @@ class Drain:
         nearby = reader.read_at(stream.trace.end, min(2, limit - stream.trace.end))
         if nearby in (b"", b"\r"):
             return False
-        ending = b"\n" if nearby[:1] == b"\n" else nearby if nearby == b"\r\n" else b""
+        endings = (e for e in (b"\n", b"\r\n") if nearby.startswith(e))
+        ending = next(endings, b"")
         if stream.consumed == stream.trace.end:
             stream.consumed += len(ending)
         stream.trace = stream.trace.advanced(ending)
