@@ -48,8 +48,9 @@ class Question:
         """The question with a limit and an order of display."""
         if order not in ("asc", "desc"):
             raise UsageError(f"--order {order}: asc or desc")
-        shown = "desc" if order == "desc" else "asc"
-        return Request(self.values, self.window, limit, oldest, shown)
+        return Request(
+            self.values, self.window, limit, oldest, "desc" if order == "desc" else "asc"
+        )
 
     def pins_run(self) -> bool:
         """Whether filters leave one sandbox and one run, so that a heading would say nothing."""

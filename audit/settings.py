@@ -122,7 +122,8 @@ def _checked(raw: dict[str, Any], path: Path, text: str) -> Settings:
     if isinstance(sources, dict):
         for name, table in sources.items():
             _convert(table, SourceSettings, ("sources", name), path, text)
-    return _convert(raw, Settings, (), path, text)
+    settings: Settings = _convert(raw, Settings, (), path, text)
+    return settings
 
 
 def _convert(raw: Any, kind: Any, under: tuple[str, ...], path: Path, text: str) -> Any:

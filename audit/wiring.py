@@ -46,6 +46,11 @@ def config_dir() -> Path:
     return Path(user_config_path(_NAME, appauthor=False))
 
 
+def key_dir(named: str | None) -> Path:
+    """Where fingerprint keys lie: as set, else beside the settings; never inside a store."""
+    return Path(named).expanduser() if named else config_dir()
+
+
 def load_settings(call: Call) -> "Loaded":
     """The settings in force: of --config, AUDIT_CONFIG, the store's folder or the user's place."""
     from audit import settings

@@ -210,7 +210,8 @@ class StoryStore:
     def source(self, name: str, state: str, **more: Any) -> None:
         """A line of the sources table."""
         values = {"kind": "file", "format": "native", "location": f"{name}.jsonl", "note": "",
-                  "last_read_at": None, "last_event_ts": None, "behind_bytes": 0, **more}  # fmt: skip
+                  "last_read_at": None, "last_event_ts": None, "behind_bytes": 0}  # fmt: skip
+        values |= more
         self.con.execute(
             "INSERT INTO sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '{}')",
             (name, values["kind"], values["format"], values["location"], state, values["note"],

@@ -1,0 +1,28 @@
+"""Bare `audit`: the situation now."""
+
+from audit import commands, page_situation, wiring
+from audit import screen as output
+from audit.call import Call
+from audit_events.errors import Exit
+from query import views
+from query.times import display_zone
+
+
+def situation(call: Call) -> Exit:
+    """Print the situation, or how to begin where nothing was ever collected."""
+    screen = output.screen(call)
+    if not wiring.has_store(call):
+        output.put(page_situation.welcome(call.prog, commands.names()))
+        return Exit.DONE
+    store = wiring.find_store(call)
+    zone, now = display_zone(), call.now()
+    found = views.situation(store, now, page_situation.midnight(now, zone))
+    output.put(
+        page_situation.situation_lines(
+            found, wiring.host_name(call), call.prog,
+            now=now, zone=zone, glyphs=screen.glyphs, columns=screen.columns,
+        )
+    )  # fmt: skip
+    known = commands.names()
+    output.put(["", page_situation.next_line(found, call.prog, known, screen.glyphs)])
+    return Exit.DONE

@@ -1,0 +1,52 @@
+"""`audit gaps`: when the record was incomplete, and why (G13)."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import Final
+
+from audit import render_time as times
+from audit.render_style import Glyphs, safe
+from audit.render_width import cell, keep_start
+from query.contracts import Gap
+
+HEADER: Final = "FROM              TO                LASTED  SOURCE      LOST  WHY"
+_TIME_CELLS: Final = 17
+_LASTED_CELLS: Final = 6
+_SOURCE_CELLS: Final = 11
+_LOST_CELLS: Final = 5
+
+
+def gap_lines(
+    gaps: Sequence[Gap], *, now: int, zone: tzinfo, glyphs: Glyphs, columns: int | None
+) -> list[str]:
+    """A table, oldest first; `columns` None leaves every reason whole."""
+    lines = [HEADER] if gaps else []
+    for gap in gaps:
+        until = "now" if gap.until is None else _moment(gap.until, zone)
+        lasted = times.duration(max((gap.until or now) - gap.since, 0)).replace("µ", glyphs.micro)
+        lost = "?" if gap.count is None else times.count(gap.count)
+        left = (
+            f"{_moment(gap.since, zone):<{_TIME_CELLS}} {until:<{_TIME_CELLS}}"
+            f" {lasted:>{_LASTED_CELLS}}  {cell(safe(gap.source, glyphs), _SOURCE_CELLS)}"
+            f"{lost:>{_LOST_CELLS}}  "
+        )
+        why = safe(gap.reason, glyphs)
+        room = None if columns is None else max(columns - len(left), 8)
+        lines.append(left + (why if room is None else keep_start(why, room, glyphs.ellipsis)))
+    return lines
+
+
+def summary(gaps: Sequence[Gap], *, now: int, span_us: int | None) -> str:
+    """The line below: how many, how long in all, how much is known lost."""
+    total = sum(max((gap.until or now) - gap.since, 0) for gap in gaps)
+    known = sum(gap.count or 0 for gap in gaps)
+    unknown = sum(gap.count is None for gap in gaps)
+    of = f" of {times.spoken(span_us)}" if span_us else ""
+    words = f"{len(gaps)} gap{'s' * (len(gaps) != 1)}, {times.duration(total)}{of}"
+    lost = f"{times.count(known)} events known lost"
+    more = f", {unknown} gap{'s' * (unknown != 1)} without a count" if unknown else ""
+    return f"{words}; {lost}{more}"
+
+
+def _moment(micros: int, zone: tzinfo) -> str:
+    return f"{times.day(micros, zone)[5:]} {times.clock(micros, zone)}"

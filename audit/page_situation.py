@@ -1,0 +1,158 @@
+"""Bare `audit`: the situation now, in at most 14 lines, from SQLite alone."""
+
+from datetime import datetime, timedelta, tzinfo
+from pathlib import PurePath
+from typing import Final
+
+from audit import render_cells as cells
+from audit import render_time as times
+from audit.render_style import Glyphs, safe
+from audit.render_width import fit_target
+from query.contracts import Row
+from query.snapshot import SourceState
+from query.views import Collector, Denied, Situation
+
+_NAME_CELLS: Final = 11
+_STATE_CELLS: Final = 14
+_INDENT: Final = 14
+_RULE_CELLS: Final = 26
+_MARGIN: Final = 10
+COLLECTOR_WORDS: Final = {
+    "running": "healthy",
+    "hanging": "HANGING",
+    "stopped": "STOPPED",
+    "dead": "DEAD",
+    "never": "NONE",
+}
+NEXT: Final = (
+    ("show", "{prog} show last"),
+    ("explain", "{prog} explain {seq}"),
+    ("tail", "{prog} tail -f --deny"),
+)
+
+
+def welcome(prog: str, known: frozenset[str]) -> list[str]:
+    """What a person sees who has not collected anything yet (G0)."""
+    ways = [
+        ("demo", "see it work", f"{prog} demo", "5 seconds, a throw-away store"),
+        ("setup", "use it here", f"{prog} setup", "finds the logs, starts the collector"),
+        ("collect", "one file", f"{prog} collect FILE --once", ""),
+    ]
+    lines = [
+        "Sandtrail records what your agents' sandboxes allowed and refused.",
+        "Nothing has been collected on this machine yet.",
+        "",
+    ]
+    lines += [
+        f"  {name:<15}{line:<26}{note}".rstrip() for verb, name, line, note in ways if verb in known
+    ]
+    return [*lines, "", f"  {'all commands':<15}{prog} --help"]
+
+
+def midnight(now: int, zone: tzinfo) -> int:
+    """When today began in a zone, in µs."""
+    moment = times.local(now, zone)
+    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return now - int((moment - start) / timedelta(microseconds=1))
+
+
+def situation_lines(
+    found: Situation, host: str, prog: str, *, now: int, zone: tzinfo, glyphs: Glyphs, columns: int
+) -> list[str]:
+    """The page (G2)."""
+    moment: datetime = times.local(now, zone)
+    head = f"{moment:%a %Y-%m-%d} {times.short_clock(now, zone)}"
+    lines = [f"{host} {glyphs.dot} store {found.store} {glyphs.dot} {head}", ""]
+    lines.append(_line("collector", *_collector(found, now)))
+    lines.append(_line("record", *_record(found, now, zone, prog)))
+    for cursor in found.cursors:
+        until = times.moment(cursor.updated_at, zone, now)
+        behind = found.last_seq - cursor.seq
+        text = f"{safe(cursor.name, glyphs)} has everything up to {until}"
+        text += f", {times.count(behind)} newer" if behind > 0 else ""
+        lines.append(_line("export", "healthy", text))
+    hour = found.last_hour
+    words = [f"{times.count(hour.allow)} allow", f"{times.count(hour.deny)} deny"]
+    if hour.unknown:
+        words.append(f"{times.count(hour.unknown)} unknown")
+    if hour.masked:
+        words.append(f"{times.count(hour.masked)} secret{'s' * (hour.masked > 1)} masked")
+    lines += ["", f"{'last hour':<{_NAME_CELLS}}" + f" {glyphs.dot} ".join(words)]
+    lines += _run(found, now, zone, glyphs, columns)
+    return [line.rstrip() for line in lines]
+
+
+def _line(name: str, state: str, text: str) -> str:
+    return f"{name:<{_NAME_CELLS}}{state:<{_STATE_CELLS}}{text}"
+
+
+def _collector(found: Situation, now: int) -> tuple[str, str]:
+    state = COLLECTOR_WORDS[found.collector.state]
+    today = f"{times.count(found.today.events)} events today"
+    if found.collector.state != "running":
+        return state, f"{ended(found.collector, now)}, {today}"
+    read = [source.last_read_at for source in found.sources if source.last_read_at]
+    behind = f"{times.spoken(max(now - max(read), 0))} behind" if read else "nothing read yet"
+    return state, f"{behind}, {today}"
+
+
+def ended(collector: Collector, now: int) -> str:
+    """Since when nobody collects."""
+    if collector.state == "never":
+        return "none ever ran"
+    since = collector.stopped or collector.heartbeat
+    ago = f" {times.spoken(max(now - since, 0))} ago" if since else ""
+    word = {"stopped": "stopped", "dead": "ended without a word"}.get(
+        collector.state, f"pid {collector.pid}, last sign"
+    )
+    return word + ago
+
+
+def _record(found: Situation, now: int, zone: tzinfo, prog: str) -> tuple[str, str]:
+    if not found.open_gaps:
+        if found.collector.state in ("running", "never"):
+            return "complete", "no source is missing"
+        last = found.collector.stopped or found.collector.heartbeat
+        since = f" since {times.moment(last, zone, now)}" if last else ""
+        return "INCOMPLETE", f"nothing is read{since}"
+    gap, more = found.open_gaps[0], len(found.open_gaps) - 1
+    others = f" and {more} more" if more else ""
+    since = times.clock(gap.since, zone)
+    return "INCOMPLETE", f"{gap.source} down since {since}{others} ({prog} gaps)"
+
+
+def _run(found: Situation, now: int, zone: tzinfo, glyphs: Glyphs, columns: int) -> list[str]:
+    run = found.last_run
+    if run is None:
+        return []
+    lasted = times.spoken(max(run.last_ts - run.first_ts, 0))
+    denied = f"{times.count(run.deny)} denied" + (":" if found.denied else "")
+    name = safe(run.correlation_id, glyphs)[: cells.RUN_CHARS]
+    started = times.clock(run.first_ts, zone)
+    if times.day(run.first_ts, zone) != times.day(now, zone):
+        started = f"{times.day(run.first_ts, zone)} {started}"
+    text = f"{name} {safe(run.sandbox, glyphs)}, {started}, {lasted}, {denied}"
+    lines = [f"{'last run':<{_NAME_CELLS}}{text}"]
+    causes = sorted(found.denied, key=lambda item: (-item.count, item.event["seq"]))
+    return lines + [_denied(item, glyphs, columns) for item in causes]
+
+
+def _denied(item: Denied, glyphs: Glyphs, columns: int) -> str:
+    row: Row = {"kind": "decision", **item.event}
+    rule = cells.rule(row, glyphs)
+    verb = cells.access(row, glyphs)
+    before = f"{times.count(item.count):>{_INDENT}} {rule:<{_RULE_CELLS}}{verb} "
+    room = max(columns - _MARGIN - len(before), 12)
+    return before + fit_target(cells.target(row, glyphs), room, glyphs.ellipsis)
+
+
+def next_line(found: Situation, prog: str, known: frozenset[str], glyphs: Glyphs) -> str:
+    """What one would do next, of the commands that there are."""
+    seq = found.denied[0].event["seq"] if found.denied else "last"
+    ways = [text.format(prog=prog, seq=seq) for verb, text in NEXT if verb in known]
+    return f"  {f' {glyphs.dot} '.join(ways)}"
+
+
+def source_place(source: SourceState) -> str:
+    """The short name of where a source reads."""
+    return PurePath(source.location).name or source.location
