@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from collector.decoders.escapes import resolve_surrogates
 from collector.decoders.native_fields import FIELDS, INT_FIELDS, INT_MIN, RARE_KEYS, Rough
-from collector.decoders.native_record import integer, member, resolve_surrogates
+from collector.decoders.native_record import integer, member
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

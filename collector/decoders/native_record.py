@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from audit_events import text
 from collector.contracts import Reason
+from collector.decoders.escapes import resolve_surrogates
 from collector.decoders.native_fields import (
     COMMAND_FIELDS,
     FIELDS,
@@ -24,12 +25,6 @@ _DURATION: Final = re.compile(r"(\d{1,15})(?:\.(\d{1,9}))?(ns|us|µs|μs|ms|s)",
 _NANOS: Final = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 # What a producer may say of its own record; the other flags are our findings.
 _ACCEPTED_FLAGS: Final = frozenset({"asked", "would-deny", "timeout", "incomplete", "truncated"})
-# A pair, half a pair, or any other escape, which is passed over whole.
-_SURROGATES: Final = re.compile(
-    r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.",
-    re.DOTALL,
-)
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -75,22 +70,6 @@ def add(rough: Rough, row: int, pairs: Iterable[tuple[str, Any]]) -> dict[str, A
         if not _rare(rough, row, fields, key, record):
             rough.keep(row, member(key, record[key]))
     return fields
-
-
-def resolve_surrogates(line: str) -> str:
-    """A line of JSON or logfmt whose escaped surrogates are characters already, made encodable.
-
-    To be done before unescaping: afterwards an escape that the line spelled out could not be told
-    from one that stands for a byte of it.
-    """
-    return _SURROGATES.sub(_surrogate, line) if "\\u" in line else line
-
-
-def _surrogate(match: re.Match[str]) -> str:
-    if match[1] is None:
-        return match[0]
-    units = [int(unit, 16).to_bytes(2, "little") for unit in match[1].split("\\u")[1:]]
-    return text.from_str(b"".join(units).decode("utf-16-le", "surrogatepass"))
 
 
 def _typed(key: str, value: Any) -> str | int | None:
