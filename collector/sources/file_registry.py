@@ -1,7 +1,8 @@
 """Which file is which stream: by inode while it stays, by content when it moves."""
 
+import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,6 +16,7 @@ from collector.sources.file_stream import Stream, new_stream, restored, take_up
 
 PREFIX_BYTES: Final = 32  # a record's first 32 bytes hold its time; shorter files are never copies
 MAX_ALIKE: Final = 256  # streams compared with one new file
+ROTATED: Final = re.compile(r"[.-]\d[\dTZ._-]*(\.gz)?")  # .1 .2.gz -20260728 -2026-07-28T09.gz
 RESCUES: Final = 8  # looks under rotated names for a stream whose file is gone
 
 
@@ -41,6 +43,7 @@ class Registry:
     missing: dict[str, Stream] = field(default_factory=dict)
     copies: dict[Key, Copy] = field(default_factory=dict)
     former: dict[Key, Copy] = field(default_factory=dict)
+    empty: dict[Key, str] = field(default_factory=dict)
     alike: dict[bytes, list[Stream]] = field(default_factory=dict)
     again: bool = False
 
@@ -56,9 +59,13 @@ class Registry:
             self.streams[stream.id] = self.missing[stream.id] = stream
         return unknown
 
-    def refresh(self, found: Found) -> list[Candidate]:
-        """Follow known files to their present names; what is left is new or moved by content."""
+    def refresh(self, found: Found, names: Sequence[str]) -> list[Candidate]:
+        """Follow known files to their present names; what is left is new or moved by content.
+
+        `names` are patterns without wildcards: what was rotated away from them is looked for too.
+        """
         beside = Beside()
+        self._follow_empty(found, beside)
         for stream in list(self.by_key.values()):
             candidate = found.files.get(stream.key) or self._elsewhere(stream, beside)
             if candidate is None:
@@ -69,7 +76,30 @@ class Registry:
         free = [c for c in found.files.values() if self._is_free(c)]
         if self.missing:
             self._reunite(free, beside)
-        return [c for c in free if self._is_free(c)]
+        free += [c for name in names for c in self._generations(name, beside)]
+        return [c for c in {c.key: c for c in free}.values() if self._is_free(c)]
+
+    def _follow_empty(self, found: Found, beside: Beside) -> None:
+        """A file may be written and renamed between two looks: its inode is all we know of it."""
+        for key, path in self.empty.items():
+            if key not in found.files:
+                for candidate in beside.of(path, key[1]):
+                    if candidate.key == key:
+                        found.files[key] = candidate
+        self.empty = {key: c.path for key, c in found.files.items() if c.size == 0}
+
+    def _generations(self, name: str, beside: Beside) -> Iterator[Candidate]:
+        """Rotated files of one name, written after those that are known: rotated unseen."""
+        known = [s for s in self.streams.values() if s.path.startswith(name)]
+        if not known:
+            return
+        since = max(
+            int(s.missing_since * 1e9) if s.id in self.missing else s.mtime_ns for s in known
+        )
+        for candidate in beside.of(name, 0):
+            suffix = candidate.path[len(name) :]
+            if candidate.mtime_ns > since and ROTATED.fullmatch(suffix):
+                yield candidate
 
     def _is_free(self, candidate: Candidate) -> bool:
         return candidate.key not in self.by_key and candidate.key not in self.copies
@@ -117,6 +147,7 @@ class Registry:
         stream.real_path = ""
         self._place(stream, candidate)
         self.by_key[candidate.key] = stream
+        self.note_beginning(stream)
         self.pool.adopt(stream, reader)
 
     def note_beginning(self, stream: Stream) -> None:

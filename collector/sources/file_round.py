@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from glob import has_magic
 from threading import Event
 from typing import Final
 
@@ -58,6 +59,7 @@ class Round:
     ) -> None:
         self._name, self._patterns, self._options = name, patterns, options
         self._emit, self._stop = emit, stop
+        self._names = [p for p in patterns if not has_magic(p)]
         self.emitted = False
         self._warned: set[str] = set()
         self._pool = Pool(options.max_open_files, min(IDLE_CLOSE_S, options.forget_after_s))
@@ -112,7 +114,7 @@ class Round:
             self._registry.again = False
             found = scan(self._patterns, {k: s.path for k, s in self._registry.by_key.items()})
             self._note(found)
-            self._work(self._registry.refresh(found))
+            self._work(self._registry.refresh(found, self._names))
             if not self._registry.again or self._stop.is_set():
                 break
         if self._first:

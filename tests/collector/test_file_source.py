@@ -14,7 +14,7 @@ from audit_events.schema import MAX_BLOCK_BYTES, MAX_LINE_BYTES
 from collector.contracts import Block, GapClosed, GapOpened, Idle, Reason
 from collector.sources.file import FileSource
 from collector.sources.file_identity import decode_mark
-from tests.collector.filekit import KEY, Ledger, append, event, events
+from tests.collector.filekit import Ledger, append, event, events
 
 
 def test_every_line_of_every_file_is_read_once(tmp_path: Path) -> None:
@@ -344,9 +344,9 @@ def test_many_files_need_few_descriptors(tmp_path: Path) -> None:
     """300 files are followed with 16 open ones at most."""
     for number in range(300):
         (tmp_path / f"{number}.log").write_bytes(event(number))
-    before = len(os.listdir("/dev/fd"))
+    before = len(list(Path("/dev/fd").iterdir()))
     with Ledger(tmp_path / "*.log", max_open_files=16) as ledger:
-        assert len(os.listdir("/dev/fd")) - before <= 16 + 8
+        assert len(list(Path("/dev/fd").iterdir())) - before <= 16 + 8
         for number in range(0, 300, 10):
             append(tmp_path / f"{number}.log", event(1000 + number))
         ledger.until(lambda: len(ledger.lines) == 330)

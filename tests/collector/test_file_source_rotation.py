@@ -179,11 +179,12 @@ def test_rotated_while_down_is_finished_first(tmp_path: Path, pattern: str, pack
     assert ledger.once().once().ids == list(range(1, 100))
 
 
-def test_rotated_twice_while_down_keeps_the_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pattern", ["in.jsonl", "in.jsonl*"])
+def test_rotated_twice_while_down_keeps_the_order(tmp_path: Path, pattern: str) -> None:
     """Oldest first, also those that were never seen before."""
     log = tmp_path / "in.jsonl"
     log.write_bytes(events(1, 10))
-    ledger = Ledger(tmp_path / "in.jsonl*").once()
+    ledger = Ledger(tmp_path / pattern).once()
     append(log, events(11, 20))
     log.rename(tmp_path / "in.jsonl.2")
     (tmp_path / "in.jsonl.1").write_bytes(events(21, 30))
@@ -249,8 +250,8 @@ def test_a_damaged_gz_is_one_reject_and_a_warning(tmp_path: Path, damage: str) -
     assert [reason for _, reason in ledger.rejects] == [Reason.DAMAGED_ARCHIVE]
     assert ledger.rejects[0][0] == ledger.blocks[-1].end
     assert sum("damaged archive" in w for w in ledger.warnings) == 1
-    assert ledger.ids == list(range(1, len(ledger.ids) + 1))
-    assert len(ledger.ids) > 10_000
+    # A damaged deflate stream may yield some nonsense before it is noticed; whole lines are whole.
+    assert b"".join(b.data for b in ledger.blocks).startswith(events(1, 15_000))
     assert len(ledger.once().rejects) == 1
 
 
@@ -353,9 +354,7 @@ def test_two_files_with_equal_heads_are_both_read_fully(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(banner + events(100, 110))
     (tmp_path / "b").write_bytes(banner + events(200, 210))
     ids = Ledger(tmp_path / "[ab]").once().once().ids
-    assert sorted(ids) == sorted(
-        [*range(1, 31), *range(100, 111)] + [*range(1, 31), *range(200, 211)]
-    )
+    assert sorted(ids) == sorted([*range(1, 31), *range(100, 111), *range(1, 31), *range(200, 211)])
 
 
 def test_two_live_files_with_equal_heads_are_both_read_fully(tmp_path: Path) -> None:
