@@ -28,7 +28,11 @@ class Filter:
 
     def clause(self, value: str) -> Clause:
         """The condition for one value without `!`; UsageError for a value it cannot have."""
-        return self.build(self._known(encodable(value)))
+        known = self._known(encodable(value))
+        try:
+            return self.build(known)
+        except ValueError as error:
+            raise UsageError(f"--{self.flag} {value}: {error}") from None
 
     def _known(self, value: str) -> str:
         if not self.values:

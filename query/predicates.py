@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from audit_events.errors import UsageError
+from policies.glob import Glob, compile_glob, name_glob, rule_glob
 
 # Where a masked secret may stand, and what --grep reads.
 TEXT_COLUMNS: Final = (
@@ -17,7 +18,6 @@ TEXT_COLUMNS: Final = (
 )  # fmt: skip
 _MAX_INT64: Final = (1 << 63) - 1
 _FINGERPRINT: Final = re.compile(r"(?:\[REDACTED:[^:\]]*:)?([0-9a-f]{12})\]?")
-_RULE_INDEX: Final = re.compile(r"\.(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,13 @@ def equals(column: str, value: Any) -> Clause:
 
 
 def name(column: str, value: str) -> Clause:
-    """A name, or a pattern in which `*` and `?` stand for any characters."""
-    if not re.search(r"[*?]", value):
-        return equals(column, value)
-    return Clause(f"regexp_full_match({column}, ?, 's')", (_pattern(value),))
+    """A name or a pattern of names; ValueError for a pattern that is none."""
+    return _glob(name_glob(value), column) if value else equals(column, "")
 
 
-def _pattern(value: str) -> str:
-    words = {"*": ".*", "?": "."}
-    return "".join(words.get(char) or re.escape(char) for char in value)
+def _glob(glob: Glob, column: str) -> Clause:
+    sql, params = glob.sql(column)
+    return Clause(sql, tuple(params))
 
 
 def prefix(column: str, value: str) -> Clause:
@@ -75,22 +73,13 @@ def prefix(column: str, value: str) -> Clause:
 
 def rule(column: str, value: str) -> Clause:
     """A rule as records write it, or with `.1` for `[1]` (shells eat brackets), or a pattern."""
-    return name(column, _RULE_INDEX.sub(r"[\1]", value))
+    return _glob(rule_glob(value), column)
 
 
 def path(value: str) -> Clause:
     """Either path of the event lies at or under this path, or matches the policies' glob."""
-    return any_of(_path_in(column, value) for column in ("path", "path_to"))
-
-
-def _path_in(column: str, value: str) -> Clause:
-    from policies.glob import compile_glob
-
-    try:
-        sql, params = compile_glob(value).sql(column)
-    except ValueError as error:
-        raise UsageError(f"--path {value}: not a path pattern") from error
-    return Clause(sql, tuple(params))
+    glob = compile_glob(value)
+    return any_of(_glob(glob, column) for column in ("path", "path_to"))
 
 
 def target(value: str) -> Clause:

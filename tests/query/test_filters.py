@@ -78,6 +78,8 @@ def test_a_literal_exclamation_mark_can_be_searched(make_store: Any) -> None:
         ("dst", "host:99999", "not a port"),
         ("dst", "10.0.0.0/99", "not a CIDR block"),
         ("dst", "", "names no destination"),
+        ("path", "", "empty pattern"),
+        ("sandbox", "*" * 9999, "pattern too long"),
     ],
 )
 def test_a_value_that_cannot_be_is_an_error(flag: str, value: str, words: str) -> None:
@@ -96,7 +98,7 @@ def test_an_unknown_filter_names_the_nearest() -> None:
 def test_values_never_become_sql() -> None:
     """Whatever the value, the SQL text is the same: values travel apart."""
     for filter_ in FILTERS:
-        if filter_.values or filter_.flag in ("pid", "rule-index", "seq", "path"):
+        if filter_.values or filter_.flag in ("pid", "rule-index", "seq"):
             continue
         plain = compile_request(Request(values={filter_.flag: ("zz",)})).sql
         assert compile_request(Request(values={filter_.flag: ("' or 1=1 --",)})).sql == plain
