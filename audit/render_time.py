@@ -96,6 +96,13 @@ def spoken(micros: int) -> str:
     return f"{micros // _HOUR} h {micros % _HOUR // _MINUTE:02d} m"
 
 
+def spoken_micros(micros: int) -> str:
+    """A short duration in a sentence: `19 µs`, `1.2 ms`."""
+    if micros < 1000:
+        return f"{micros} µs"
+    return f"{micros / 1000:.1f} ms" if micros < _SECOND else spoken(micros)
+
+
 def count(number: int) -> str:
     """`81,204`."""
     return f"{number:,}"

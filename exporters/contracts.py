@@ -3,9 +3,10 @@
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import exporters.formats
+from audit_events import plugins
 from audit_events.errors import UsageError
 from audit_events.schema import COLUMN_NAMES
 
@@ -54,15 +55,14 @@ class Format:
 
 def format_names() -> list[str]:
     """Every format there is."""
-    import exporters.formats
-
     modules = pkgutil.iter_modules(exporters.formats.__path__)
     return sorted(module.name for module in modules if not module.name.startswith("_"))
 
 
 def load_format(name: str) -> Format:
     """The format of a name; UsageError lists those there are."""
-    if name not in format_names():
-        raise UsageError(f"--format {name}: no such format", hint=" ".join(format_names()))
-    found: Format = import_module(f"exporters.formats.{name}").format
-    return found
+    try:
+        return plugins.load(exporters.formats, "format", name)  # type: ignore[return-value]
+    except KeyError:
+        hint = " ".join(format_names())
+        raise UsageError(f"--format {name}: no such format", hint=hint) from None

@@ -106,7 +106,7 @@ def _joined(pieces: Sequence[Any], rows: int) -> bytes:
         else:
             merged.append(piece)
     if len(merged) == 1:
-        return merged[0].encode() * rows
+        return str(merged[0]).encode() * rows
     joined = pc.binary_join_element_wise(*[_plain(p) for p in merged if p != ""], "")
     _, _, data = joined.buffers()
     text: bytes = data.to_pybytes() if data is not None else b""

@@ -1,0 +1,75 @@
+"""`audit explain`: find the event that is meant, and what other records say of it."""
+
+import re
+from typing import Final
+
+from audit import commands, wiring
+from audit import screen as output
+from audit.call import Call
+from audit.page_event import Setting, event_lines
+from audit.render_time import count
+from audit_events.errors import Exit, UsageError
+from audit_events.layout import StorePaths
+from audit_events.schema import KINDS
+from query import engine
+from query.contracts import Request, Row
+from query.snapshot import open_snapshot
+from query.times import display_zone, stamp
+
+_EVENT: Final = re.compile(r"(?:(?P<store>[0-9a-z]{5})-)?(?P<seq>[0-9]{1,18}|[0-9,]{1,24})")
+# A report by the system comes within seconds; it is looked for among so many events after it.
+REPORT_WINDOW_EVENTS: Final = 2_000
+
+
+def explain(call: Call, store: StorePaths, word: str, *, utc: bool, tz: str | None) -> Exit:
+    """Print what is known of one event."""
+    screen, zone = output.screen(call), display_zone(tz, utc=utc)
+    row = newest_deny(store, call.prog) if word == "last" else event_of(store, word)
+    setting = Setting(call.prog, zone, screen.glyphs, screen.columns, commands.names())
+    output.put(event_lines(row, reports_of(store, row), setting))
+    return Exit.DONE
+
+
+def newest_deny(store: StorePaths, prog: str) -> Row:
+    """The newest refusal."""
+    found = engine.answer(store, Request({"decision": ("deny",)}, limit=1))
+    if not found.rows:
+        raise UsageError("nothing was denied yet", hint=f"{prog} explain SEQ")
+    return found.rows[0]
+
+
+def event_of(store: StorePaths, word: str) -> Row:
+    """The event of `4712` or `7kq2m-4712`; UsageError (T14) if there is none."""
+    match = _EVENT.fullmatch(word)
+    if not match:
+        raise UsageError(f'"{word}": no event', hint="the number at the end of a line, or last")
+    seq = int(match["seq"].replace(",", "") or 0)
+    own = wiring.store_id(store)
+    if match["store"] and match["store"] != own:
+        raise UsageError(f"event {word} is of store {match['store']}, this is store {own}")
+    request = Request({"seq": (f"{seq}:{seq}",), "kind": KINDS}, limit=1)
+    found = engine.answer(store, request)
+    if found.rows:
+        return found.rows[0]
+    raise UsageError(_gone(store, seq))
+
+
+def _gone(store: StorePaths, seq: int) -> str:
+    with open_snapshot(store) as snapshot:
+        removed = snapshot.con.execute(
+            "SELECT at, reason, rows FROM removals WHERE ? BETWEEN min_seq AND max_seq", (seq,)
+        ).fetchone()
+        newest = snapshot.last_seq
+    if removed is None:
+        return f"no event {seq}; newest is {count(newest)}"
+    at, reason, rows = removed
+    when = stamp(at, display_zone())
+    return f"event {seq} was removed on {when} by {reason}; its day had {count(rows)} events"
+
+
+def reports_of(store: StorePaths, row: Row) -> list[Row]:
+    """Records of other sources that tell the same operation, as far as they are near."""
+    seq = row["seq"]
+    request = Request({"seq": (f"{seq + 1}:{seq + REPORT_WINDOW_EVENTS}",)})
+    near = engine.answer(store, request).rows
+    return [r for r in near if r.get("linked_seq") == seq and r.get("link") == "report"]

@@ -1,0 +1,268 @@
+"""`audit export`: everything that matches, in a file that is whole, with a manifest beside it."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from audit import screen as output
+from audit import wiring
+from audit.asking import Question
+from audit.call import Call
+from audit.nothing import tell_nothing
+from audit.querying import Limit, arrow_batches, tell_damaged
+from audit.render_time import count, size
+from audit.screen import Screen
+from audit_events.errors import Exit, UsageError
+from audit_events.layout import StorePaths
+from exporters import cursor as cursors
+from exporters.contracts import ALL_COLUMNS, Format, load_format
+from exporters.files import AtomicFile
+from exporters.manifest import (
+    SUFFIX,
+    Content,
+    Cursor,
+    Manifest,
+    MissingFile,
+    exported_gap,
+    to_json,
+)
+from query import engine, views
+from query.contracts import Answer, Damaged, Gap
+
+DEFAULT_FORMAT: Final = "json"
+_BY_SUFFIX: Final = {".jsonl": "ndjson", ".log": "logfmt"}
+# More than this on a terminal is a mistake.
+MAX_TERMINAL_EVENTS: Final = 1000
+STDOUT: Final = "-"
+ALL: Final = Limit(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to export, how, and where to; `path` None is stdout."""
+
+    format: Format
+    path: Path | None = None
+    columns: tuple[str, ...] = ALL_COLUMNS
+    limit: Limit = ALL
+    cursor: str | None = None
+    quiet: bool = False
+
+
+@dataclass(slots=True)
+class Result:
+    """What was written, and what a reader must know."""
+
+    content: Content = field(default_factory=Content)
+    upto: int = 0
+    more: bool = False
+    searched: int = 0
+    damaged: dict[str, Damaged] = field(default_factory=dict)
+
+
+class Sink(Protocol):
+    """Takes the bytes of an export."""
+
+    def write(self, data: bytes) -> None:
+        """Some more of it."""
+        ...
+
+
+class _Stdout:
+    def write(self, data: bytes) -> None:
+        output.put_bytes(data)
+
+
+def order_of(
+    output_path: str | None,
+    format_name: str | None,
+    columns: tuple[str, ...] | None,
+    limit: Limit,
+    cursor: str | None,
+    *,
+    quiet: bool = False,
+) -> Order:
+    """The order that the flags mean; the file's suffix tells the format if no flag does."""
+    path = None if output_path in (None, STDOUT) else Path(str(output_path)).expanduser()
+    if path is not None and path.is_dir():
+        raise UsageError(f"-o {path}: is a folder", hint=f"-o {path / 'events.json'}")
+    suffix = path.suffix.lower() if path else ""
+    guess = _BY_SUFFIX.get(suffix, suffix[1:]) or DEFAULT_FORMAT
+    chosen = load_format(format_name or guess)
+    return Order(chosen, path, columns or ALL_COLUMNS, limit, cursor, quiet)
+
+
+def export(call: Call, store: StorePaths, asked: Question, order: Order) -> Exit:
+    """Write the export, its manifest, and then move the cursor; the exit code says how whole."""
+    screen = output.screen(call)
+    for warning in asked.warnings:
+        screen.voice.warning(warning)
+    if order.path is None:
+        _refuse_terminal(screen, store, asked, order)
+    after = cursors.position(store.control, order.cursor) if order.cursor else 0
+    if order.path is None:
+        result = _write(_Stdout(), store, asked, order, after)
+        output.flush()
+        described = "stdout"
+    else:
+        result, described = _to_file(call, store, asked, order, after)
+    _move_cursor(call, store, order, result, after)
+    return _conclude(call, screen, store, asked, order, result, described)
+
+
+def _refuse_terminal(screen: Screen, store: StorePaths, asked: Question, order: Order) -> None:
+    """T7: nothing binary, and nothing endless, on a terminal."""
+    if not screen.terminal:
+        return
+    if not order.format.text:
+        raise UsageError(f"{order.format.name} on a terminal", hint="-o FILE")
+    if order.limit.number is not None:
+        return
+    number = engine.count(store, asked.request(None)).records
+    if number > MAX_TERMINAL_EVENTS:
+        raise UsageError(
+            f"this would print {count(number)} events on your terminal",
+            hint="-o FILE, | less, or -n 100",
+        )
+
+
+def _to_file(
+    call: Call, store: StorePaths, asked: Question, order: Order, after: int
+) -> tuple[Result, str]:
+    assert order.path is not None  # noqa: S101  narrowed by the caller
+    manifest_path = order.path.with_name(order.path.name + SUFFIX)
+    with AtomicFile(order.path) as file:
+        result = _write(file, store, asked, order, after)
+    with AtomicFile(manifest_path) as beside:
+        beside.write(to_json(_manifest(call, store, asked, order, (result, after, file))))
+    described = f"{order.path}, {size(file.bytes)}; manifest {manifest_path.name}"
+    return result, described
+
+
+def _write(sink: Sink, store: StorePaths, asked: Question, order: Order, after: int) -> Result:
+    encoder = order.format.make(order.columns)
+    result = Result()
+    sink.write(encoder.start())
+    if order.limit.number is None or order.cursor:
+        for batch in _batches(store, asked, order, after, result):
+            sink.write(encoder.batch(batch))
+    else:
+        limit = order.limit
+        answer = engine.answer(store, asked.request(limit.number, oldest=limit.oldest))
+        kinds = Counter(row["kind"] for row in answer.rows)
+        result.content.add([row["seq"] for row in answer.rows], kinds)
+        result.more, result.upto, result.searched = answer.more, answer.upto, answer.searched
+        result.damaged = {file.path: file for file in answer.damaged}
+        sink.write(encoder.rows(answer.rows))
+    sink.write(encoder.end())
+    return result
+
+
+def _batches(
+    store: StorePaths, asked: Question, order: Order, after: int, result: Result
+) -> Iterator[Any]:
+    """Pages as Arrow batches; a limit takes the oldest, so that a cursor loses nothing."""
+    left = order.limit.number
+    result.upto = after
+    for page in engine.pages(store, asked.request(None), after):
+        result.damaged.update({file.path: file for file in page.damaged})
+        result.searched += page.rows
+        for batch in arrow_batches(page.table):
+            taken = batch if left is None else batch.slice(0, left)
+            if taken.num_rows:
+                _count(result.content, taken)
+                yield taken
+            left = None if left is None else left - taken.num_rows
+            if taken.num_rows < batch.num_rows:
+                result.more, result.upto = True, result.content.last_seq or after
+                return
+        result.upto = page.upto
+
+
+def _count(content: Content, batch: Any) -> None:
+    import pyarrow.compute as pc
+
+    seqs = batch.column("seq")
+    counted = pc.value_counts(batch.column("kind")).to_pylist()
+    content.add(_Ends(seqs), {item["values"]: item["counts"] for item in counted})
+
+
+class _Ends(Sequence[int]):
+    """A column's length, first and last value, without making a list of it."""
+
+    def __init__(self, column: Any) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._column[index].as_py()
+
+
+def _move_cursor(call: Call, store: StorePaths, order: Order, result: Result, after: int) -> None:
+    """Only once the file is in place, and never past rows that could not be read."""
+    if order.cursor and not result.damaged and result.upto > after:
+        cursors.advance(store.control, order.cursor, after=after, upto=result.upto, now=call.now())
+
+
+def _manifest(
+    call: Call,
+    store: StorePaths,
+    asked: Question,
+    order: Order,
+    written: tuple[Result, int, AtomicFile],
+) -> Manifest:
+    result, after, file = written
+    window = asked.window
+    gaps = views.gaps(store, window)
+    return Manifest(
+        file=file.path.name,
+        format=order.format.name,
+        bytes=file.bytes,
+        sha256=file.sha256,
+        store=wiring.store_id(store),
+        host=wiring.host_name(call),
+        created_at=call.now(),
+        content=result.content,
+        columns=order.columns,
+        filters=asked.values,
+        window=(window.since, window.until, window.clock),
+        limit=order.limit.number,
+        more=result.more,
+        gaps=[exported_gap(g.source, g.since, g.until, g.reason, g.count) for g in gaps],
+        damaged=[MissingFile(d.path, d.rows) for d in result.damaged.values()],
+        cursor=Cursor(order.cursor, after, result.upto) if order.cursor else None,
+    )
+
+
+def _conclude(
+    call: Call,
+    screen: Screen,
+    store: StorePaths,
+    asked: Question,
+    order: Order,
+    result: Result,
+    described: str,
+) -> Exit:
+    damaged = tuple(result.damaged.values())
+    tell_damaged(screen, damaged, call.prog)
+    content = result.content
+    if not content.rows and order.cursor and not damaged and not result.more:
+        screen.voice.line(f"nothing new for {order.cursor}: it has everything up to now")
+        return Exit.DONE
+    if not content.rows:
+        gaps: tuple[Gap, ...] = views.gaps(store, asked.window)
+        answer = Answer([], False, result.searched, result.upto, gaps, damaged)
+        code = tell_nothing(store, asked, answer, screen, call.now())
+        return Exit.PARTIAL if damaged else code
+    if not order.quiet:
+        span = f"seq {count(content.first_seq or 0)} to {count(content.last_seq or 0)}"
+        screen.voice.line(f"exported {count(content.rows)} events ({span}) to {described}")
+        if result.more:
+            end = "oldest" if order.limit.oldest or order.cursor else "newest"
+            limit = count(order.limit.number or 0)
+            screen.voice.note(f"only the {end} {limit}: more match")
+    return Exit.PARTIAL if damaged else Exit.DONE
