@@ -18,6 +18,7 @@ from collector.sources.file_watch import Watcher
 MAX_WAIT_S: Final = 0.1  # how late a stop may be noticed
 # A look at 5,000 names costs tens of milliseconds: looking takes at most this part of the time.
 MAX_POLL_SHARE: Final = 0.05
+MAX_POLL_S: Final = 5.0
 
 
 class FileSource:
@@ -65,6 +66,7 @@ class FileSource:
         """Emit what follows the positions until `stop`, or to the present end with `once`."""
         watcher = Watcher(enabled=self._options.use_events and not once)
         self._watcher = watcher
+        self._consumed.clear()
         work = Round(self.name, self._patterns, self._prints, self._options, emit, stop)
         try:
             work.begin(positions)
@@ -101,7 +103,8 @@ class FileSource:
                 cost = time.monotonic() - started
                 # Neighbours that come and go all the time must not keep us looking all the time.
                 not_before = started + 2 * cost
-                next_look = started + max(self._options.poll_interval_s, cost / MAX_POLL_SHARE)
+                rest = min(cost / MAX_POLL_SHARE, MAX_POLL_S)
+                next_look = started + max(self._options.poll_interval_s, rest)
                 work.idle()
             work.tails()
             if work.emitted:

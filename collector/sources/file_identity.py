@@ -11,7 +11,7 @@ HEAD_BYTES: Final = 1024  # the first kilobyte holds several time stamps: two lo
 LAST_BYTES: Final = 256  # the bytes before a position tell "regrown past it" from "appended to"
 DIGEST_BYTES: Final = 16
 MIN_KEY_BYTES: Final = 16
-# Distances between remembered positions double, so that 1 TiB needs about forty of them.
+# Distances between remembered positions double: few of them, most of them recent.
 CHECKPOINT_SPREAD: Final = 2
 
 ReadAt = Callable[[int, int], bytes]

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,7 @@ from collector.sources.file_stream import Stream, new_stream, restored, take_up
 
 PREFIX_BYTES: Final = 32  # a record's first 32 bytes hold its time; shorter files are never copies
 MAX_ALIKE: Final = 256  # streams compared with one new file
-ROTATED: Final = re.compile(r"[.-]\d[\dTZ._-]*(\.gz)?")  # .1 .2.gz -20260728 -2026-07-28T09.gz
+ROTATED: Final = re.compile(r"[.-]\d[\dTZ._-]*(\.gz)?$")  # .1 .2.gz -20260728 -2026-07-28T09.gz
 RESCUES: Final = 8  # looks under rotated names for a stream whose file is gone
 
 
@@ -59,10 +59,11 @@ class Registry:
             self.streams[stream.id] = self.missing[stream.id] = stream
         return unknown
 
-    def refresh(self, found: Found, names: Sequence[str]) -> list[Candidate]:
+    def refresh(self, found: Found, horizon: Mapping[str, int]) -> list[Candidate]:
         """Follow known files to their present names; what is left is new or moved by content.
 
-        `names` are patterns without wildcards: what was rotated away from them is looked for too.
+        `horizon` holds patterns without wildcards: what was rotated away from them since then is
+        looked for too.
         """
         beside = Beside()
         self._follow_empty(found, beside)
@@ -76,7 +77,9 @@ class Registry:
         free = [c for c in found.files.values() if self._is_free(c)]
         if self.missing:
             self._reunite(free, beside)
-        free += [c for name in names for c in self._generations(name, beside)]
+        free += [
+            c for name, since in horizon.items() for c in self._generations(name, since, beside)
+        ]
         return [c for c in {c.key: c for c in free}.values() if self._is_free(c)]
 
     def _follow_empty(self, found: Found, beside: Beside) -> None:
@@ -88,17 +91,21 @@ class Registry:
                         found.files[key] = candidate
         self.empty = {key: c.path for key, c in found.files.items() if c.size == 0}
 
-    def _generations(self, name: str, beside: Beside) -> Iterator[Candidate]:
+    def horizon(self, names: Iterable[str]) -> dict[str, int]:
+        """Until when (mtime in ns) each name, and what was rotated away from it, has been read."""
+        wanted = set(names)
+        until: dict[str, int] = {}
+        for stream in self.streams.values() if wanted else ():
+            name = ROTATED.sub("", stream.path)
+            if name in wanted:
+                until[name] = max(until.get(name, 0), stream.read_until_ns)
+        return until
+
+    def _generations(self, name: str, since: int, beside: Beside) -> Iterator[Candidate]:
         """Rotated files of one name, written after those that are known: rotated unseen."""
-        known = [s for s in self.streams.values() if s.path.startswith(name)]
-        if not known:
-            return
-        since = max(
-            int(s.missing_since * 1e9) if s.id in self.missing else s.mtime_ns for s in known
-        )
         for candidate in beside.of(name, 0):
             suffix = candidate.path[len(name) :]
-            if candidate.mtime_ns > since and ROTATED.fullmatch(suffix):
+            if candidate.mtime_ns >= since and ROTATED.fullmatch(suffix):
                 yield candidate
 
     def _is_free(self, candidate: Candidate) -> bool:

@@ -1,6 +1,6 @@
 """One look at all files and one turn at each that changed, older before newer."""
 
-# ruff: noqa: PTH116
+# ruff: noqa: PTH116, PTH120
 # Names stay strings here: thousands of them are looked at twice a second.
 
 import os
@@ -23,6 +23,7 @@ from collector.sources.file_stream import Drain, ReplacedError, Stream, too_long
 from collector.sources.file_trouble import Trouble, why
 
 MAX_PASSES: Final = 8  # a rotation needs two: the truncation is seen, then its copy is found
+MAX_MISSING: Final = 10_000  # streams without a file that are remembered
 POLL_INTERVAL_S: Final = 0.5
 FORGET_AFTER_S: Final = 24 * 3600.0
 TAIL_AFTER_S: Final = 1.0  # a writer that stops inside a line for this long has probably died
@@ -97,7 +98,8 @@ class Round:
 
     def directories(self) -> set[str]:
         """Where files were found, or may come."""
-        return self._directories
+        followed = {os.path.dirname(s.real_path) for s in self._registry.by_key.values()}
+        return self._directories | followed
 
     def idle(self) -> None:
         """Say that everything is read."""
@@ -110,11 +112,12 @@ class Round:
 
     def look(self) -> None:
         """Read whatever is new in any file."""
+        horizon = self._registry.horizon(self._names)
         for _ in range(MAX_PASSES):
             self._registry.again = False
             found = scan(self._patterns, {k: s.path for k, s in self._registry.by_key.items()})
             self._note(found)
-            self._work(self._registry.refresh(found, self._names))
+            self._work(self._registry.refresh(found, horizon))
             if not self._registry.again or self._stop.is_set():
                 break
         if self._first:
@@ -289,7 +292,8 @@ class Round:
             try:
                 self._drain.tail(stream, self._pool.get(stream), keep=not everything)
             except OSError:
-                self._registry.again = True
+                # The next look finds out what became of the file.
+                self._unfinished.pop(stream.id, None)
 
     def _forget(self) -> None:
         """Close what nobody used; forget streams whose file stayed away."""
@@ -300,8 +304,10 @@ class Round:
                 self._unfinished.pop(name, None)
             self._pool.drop(name)
         oldest = time.time() - self._options.forget_after_s
-        for stream in list(self._registry.missing.values()):
-            if stream.missing_since < oldest and not self._pool.holds(stream):
+        surplus = len(self._registry.missing) - MAX_MISSING
+        for rank, stream in enumerate(list(self._registry.missing.values())):
+            late = stream.missing_since < oldest or rank < surplus
+            if late and not self._pool.holds(stream):
                 self._registry.forget(stream)
                 self._unfinished.pop(stream.id, None)
                 self._say(Closed(self._name, stream.id))

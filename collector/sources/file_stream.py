@@ -28,8 +28,9 @@ from collector.sources.file_identity import (
 from collector.sources.file_readers import Damage, Reader, is_packed
 from collector.sources.file_scan import Candidate, Key
 
-MAX_CHECKPOINTS: Final = 48
+MAX_CHECKPOINTS: Final = 16
 SETTLE_S: Final = 1.0  # an archive that grew within this time is still being written
+CLOCK_SLACK_S: Final = 0.02  # a file system's clock ticks in steps and lags behind ours
 STREAM_ID_BYTES: Final = 6
 
 PackedState = tuple[int, int, int]
@@ -73,6 +74,7 @@ class Stream:
     read_size: int = -1  # as the last turn left it
     read_mtime_ns: int = -1
     retry_at: float = 0.0
+    seen: float = 0.0
     missing_since: float = 0.0
     rescues: int = 0
     indexed: bool = False
@@ -91,6 +93,15 @@ class Stream:
     def unfinished(self) -> bool:
         """True if bytes of a line without newline are waiting."""
         return self.rest_end > self.trace.end
+
+    @property
+    def read_until_ns(self) -> int:
+        """No line written before this time is unread, as far as clocks can tell."""
+        return (
+            self.read_mtime_ns
+            if self.read_mtime_ns >= 0
+            else int((self.seen - CLOCK_SLACK_S) * 1e9)
+        )
 
     def found_at(self, candidate: Candidate) -> None:
         """Take the file's present name and state."""
@@ -121,7 +132,8 @@ def restored(position: StreamPosition, prints: Fingerprinter) -> Stream | None:
     stream = Stream(position.stream, Trace(prints), path, (mark.dev, mark.ino), stored, position)
     stream.real_path = path
     stream.after_tail = mark.tail and position.resume == position.read_to
-    stream.packed_done, stream.missing_since = mark.packed, mark.seen
+    stream.packed_done = mark.packed
+    stream.seen = stream.missing_since = mark.seen
     return stream
 
 

@@ -1,11 +1,12 @@
 """Wakes the file source when something changes in a directory; the poll is the backstop."""
 
-# ruff: noqa: PTH112
+# ruff: noqa: PTH116
 # Names stay strings here: thousands of them are looked at twice a second.
 
 import errno
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from threading import Event, Lock
 from typing import Final
 
@@ -18,7 +19,7 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
-from watchdog.observers.api import BaseObserver
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 MAX_WATCHED_DIRS: Final = 64  # each costs a thread
 MAX_DIRTY_PATHS: Final = 1024  # beyond it, a whole look is cheaper
@@ -44,7 +45,7 @@ class Watcher:
     def __init__(self, *, enabled: bool = True) -> None:
         self._observer: BaseObserver | None = None
         self._enabled = enabled
-        self._watched: set[str] = set()
+        self._watched: dict[str, tuple[ObservedWatch, int]] = {}
         self._wake, self._lock = Event(), Lock()
         self._dirty: set[str] = set()
         self._all = False
@@ -52,27 +53,38 @@ class Watcher:
     def watch(self, directories: Iterable[str]) -> str | None:
         """Watch more directories; a sentence the first time the system's limit stops that."""
         for directory in directories:
-            if not self._enabled or len(self._watched) >= MAX_WATCHED_DIRS:
-                return None
-            if directory in self._watched or not os.path.isdir(directory):
-                continue
             try:
-                self._schedule(directory)
+                inode = os.stat(directory).st_ino
+                if self._follows(directory, inode):
+                    continue
+                if not self._enabled or len(self._watched) >= MAX_WATCHED_DIRS:
+                    return None
+                self._watched[directory] = self._schedule(directory), inode
             except OSError as error:
                 if error.errno not in _LIMIT_ERRORS:
                     continue
                 self._enabled = False
                 return "the system's limit of file watches is reached; polling instead"
-            self._watched.add(directory)
         return None
 
-    def _schedule(self, directory: str) -> None:
+    def _follows(self, directory: str, inode: int) -> bool:
+        """True if it is watched; the watch of a directory that was replaced is given up."""
+        watch, watched_inode = self._watched.get(directory, (None, 0))
+        if watch is None or watched_inode == inode:
+            return watch is not None
+        del self._watched[directory]
+        if self._observer is not None:
+            with suppress(OSError, KeyError):
+                self._observer.unschedule(watch)
+        return False
+
+    def _schedule(self, directory: str) -> ObservedWatch:
         if self._observer is None:
             observer = Observer()
             observer.daemon = True
             observer.start()
             self._observer = observer
-        self._observer.schedule(_Handler(self.note), directory, event_filter=_EVENTS)
+        return self._observer.schedule(_Handler(self.note), directory, event_filter=_EVENTS)
 
     def note(self, path: str | None) -> None:
         """Called from the observer's threads (and by whoever wants the source to look)."""

@@ -190,7 +190,7 @@ def test_rotated_twice_while_down_keeps_the_order(tmp_path: Path, pattern: str) 
     (tmp_path / "in.jsonl.1").write_bytes(events(21, 30))
     log.write_bytes(events(31, 40))
     for age, name in enumerate(("in.jsonl", "in.jsonl.1", "in.jsonl.2")):
-        os.utime(tmp_path / name, (time.time() - age, time.time() - age))
+        os.utime(tmp_path / name, (time.time() + 9 - age, time.time() + 9 - age))
     assert ledger.once().ids == list(range(1, 41))
 
 
@@ -481,3 +481,23 @@ def test_resume_before_the_bytes_read_gives_them_again(tmp_path: Path) -> None:
     ledger.positions[name] = replace(position, resume=len(events(1, 3)))
     append(log, event(6))
     assert ledger.once().ids == [1, 2, 3, 4, 5, 4, 5, 6]
+
+
+def test_a_directory_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
+    """A sandbox that is made anew under the same path is heard at once, not at the next poll."""
+    home = tmp_path / "sandbox"
+    home.mkdir()
+    (home / "a.jsonl").write_bytes(event(1))
+    with Ledger(home / "*.jsonl", poll_interval_s=0.3) as ledger:
+        home.rename(tmp_path / "old")
+        home.mkdir()
+        (home / "a.jsonl").write_bytes(event(2))
+        ledger.until(lambda: ledger.ids == [1, 2])
+        ledger.settle()
+        delays = []
+        for number in range(3, 14):
+            started = time.monotonic()
+            append(home / "a.jsonl", event(number))
+            ledger.until(lambda n=number: len(ledger.arrived) >= n)
+            delays.append(ledger.arrived[-1] - started)
+    assert sorted(delays)[5] < 0.05
