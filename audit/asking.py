@@ -18,7 +18,7 @@ from query.times import display_zone, window
 
 _PANEL: Final = "Filters"
 # These values say by themselves what they are: the header shows them bare.
-_BARE: Final = frozenset({"decision", "sandbox", "resource", "access", "kind"})
+_BARE: Final = ("decision", "sandbox", "resource", "access", "kind")
 _CLOCKS: Final = ("event", "arrival")
 
 
@@ -159,10 +159,15 @@ def _word(word: str, sandboxes: Callable[[], Sequence[str]]) -> tuple[str, str]:
 
 def described(asked: Question, now: int) -> list[str]:
     """The filters and the window, as a header shows them."""
-    parts = [_described(flag, values) for flag, values in asked.values.items()]
+    ordered = sorted(asked.values.items(), key=lambda item: _place(item[0]))
+    parts = [_described(flag, values) for flag, values in ordered]
     if (span := _span(asked, now)) is not None:
         parts.append(span)
     return parts
+
+
+def _place(flag: str) -> int:
+    return _BARE.index(flag) if flag in _BARE else len(_BARE)
 
 
 def _described(flag: str, values: tuple[str, ...]) -> str:

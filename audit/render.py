@@ -89,10 +89,19 @@ class Renderer:
             target = self._target(line.row, room)
             yield _joined([*left, *target], [*extras, *right], self.look.columns)
         else:
-            yield _joined(left, right, self.look.columns)
-            room = self.look.columns - len(_INDENT) - _cells(extras) - _GAP
-            target = self._target(line.row, max(room, MIN_TARGET_CELLS))
-            yield [(_INDENT, ""), *target, ("  ", ""), *extras]
+            yield from self._stacked(line, left, extras, right)
+
+    def _stacked(
+        self, line: Line, left: list[Piece], extras: list[Piece], right: list[Piece]
+    ) -> Iterator[list[Piece]]:
+        """The target on a line of its own; so is the rule where the first line has no room."""
+        columns = self.look.columns
+        together = _cells([*left, *right]) + _GAP <= columns
+        yield _joined(left, right, columns) if together else left
+        room = max(columns - len(_INDENT) - _cells(extras) - _GAP, MIN_TARGET_CELLS)
+        yield [(_INDENT, ""), *self._target(line.row, room), ("  ", ""), *extras]
+        if not together:
+            yield _joined([(_INDENT, "")], right, columns)
 
     def _left(self, line: Line) -> list[Piece]:
         look, row, glyphs = self.look, line.row, self.look.glyphs

@@ -56,11 +56,15 @@ def full(micros: int, zone: tzinfo | None, *, millis: bool = False) -> str:
 
 
 def moment(micros: int, zone: tzinfo | None, now: int) -> str:
-    """An instant in a header: the clock alone for today, else with its day."""
-    if day(micros, zone) == day(now, zone):
-        whole = local(micros, zone).second == 0
-        return short_clock(micros, zone) if whole else clock(micros, zone)
-    return f"{day(micros, zone)}T{short_clock(micros, zone)}"
+    """An instant in a header: the clock alone for today, else with its day.
+
+    Seconds are shown where they were meant: on a whole second that is not a whole minute, which is
+    what a person types, and close to now; not for the odd moment that `1h` before now is.
+    """
+    meant = micros % _SECOND == 0 and micros % _MINUTE != 0
+    seconds = meant or 0 <= now - micros < 10 * _MINUTE
+    text = clock(micros, zone) if seconds else short_clock(micros, zone)
+    return text if day(micros, zone) == day(now, zone) else f"{day(micros, zone)}T{text}"
 
 
 def utc(micros: int) -> str:

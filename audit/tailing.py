@@ -45,7 +45,10 @@ def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, *, foll
         tell_damaged(screen, first.answer.damaged, call.prog)
         printer.lines(first.lines)
     if follow:
-        return _follow(_Live(call, store, asked, wanted, screen, printer), upto)
+        live = _Live(call, store, asked, wanted, screen, printer)
+        if first is not None:
+            live.lines, live.events = len(first.lines), first.events
+        return _follow(live, upto)
     if first is not None and not first.lines:
         return tell_nothing(store, asked, first.answer, screen, call.now())
     return Exit.PARTIAL if first and first.answer.damaged else Exit.DONE

@@ -37,7 +37,7 @@ def at(clock: str, day: str = DAY) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-NOW = at("18:05:10")
+NOW = at("18:05:10.250")
 
 
 def event(seq: int, clock: str, decision: str | None, by: str, **values: Any) -> dict[str, Any]:

@@ -1,0 +1,121 @@
+"""A command run in a terminal of its own, its stdout and stderr apart, as a person would see it."""
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came out."""
+
+    out: str
+    err: str
+    code: int
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of stdout."""
+        return self.out.splitlines()
+
+
+def environment(store: Path | None, **more: str) -> dict[str, str]:
+    """A clean environment: no colour, Tokyo, UTF-8."""
+    base = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(store.parent if store else ROOT / "nowhere"),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+        "NO_COLOR": "1",
+        "TZ": "Asia/Tokyo",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONWARNINGS": "error::ResourceWarning",
+    }
+    if store:
+        base["AUDIT_STORE"] = str(store)
+    return {name: value for name, value in {**base, **more}.items() if value}
+
+
+def command(words: Sequence[str]) -> list[str]:
+    """The command line that runs our command with the story's clock."""
+    return [sys.executable, "-m", "tests.audit.launch", *words]
+
+
+def piped(words: Sequence[str], env: Mapping[str, str], stdin: bytes = b"") -> Seen:
+    """Run with pipes."""
+    done = subprocess.run(
+        command(words), env=dict(env), input=stdin, capture_output=True, cwd=ROOT,
+        timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    return Seen(done.stdout.decode(), done.stderr.decode(), done.returncode)
+
+
+class Terminal:
+    """A running command on two pseudo-terminals."""
+
+    def __init__(self, words: Sequence[str], env: Mapping[str, str], columns: int = 80) -> None:
+        self.out, self.err = bytearray(), bytearray()
+        out, err = _terminal(columns), _terminal(columns)
+        self.process = subprocess.Popen(
+            command(words), env=dict(env), stdin=subprocess.DEVNULL, stdout=out[1], stderr=err[1],
+            cwd=ROOT, start_new_session=True,
+        )  # fmt: skip
+        os.close(out[1])
+        os.close(err[1])
+        self._readers = [
+            threading.Thread(target=_drain, args=pair)
+            for pair in ((out[0], self.out), (err[0], self.err))
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def finish(self) -> Seen:
+        """Wait for the end and read everything."""
+        try:
+            code = self.process.wait(TIMEOUT_S)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+        for reader in self._readers:
+            reader.join()
+        return Seen(self.out.decode(), self.err.decode(), code)
+
+
+def watched(words: Sequence[str], env: Mapping[str, str], columns: int = 80) -> Seen:
+    """Run to the end on a terminal."""
+    return Terminal(words, env, columns).finish()
+
+
+def _terminal(columns: int) -> tuple[int, int]:
+    master, slave = pty.openpty()
+    attributes = termios.tcgetattr(slave)
+    attributes[1] &= ~termios.OPOST
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    return master, slave
+
+
+def _drain(fd: int, into: bytearray) -> None:
+    try:
+        while piece := os.read(fd, 65536):
+            into += piece
+    except OSError:
+        pass  # Linux says EIO when the other side is gone.
+    finally:
+        os.close(fd)
