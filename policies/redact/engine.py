@@ -16,7 +16,7 @@ from policies.redact.mask import Masker
 from policies.redact.rule import Rule
 from policies.redact.rules import rules_digest
 from policies.redact.scan import Hits
-from policies.redact.state import Open, State, Stream
+from policies.redact.state import Open, State, Stream, dump_state, load_state
 from policies.redact.streams import continues, opens
 from policies.redact.types import Redacted
 from policies.redact.view import plain
@@ -68,6 +68,16 @@ class Redactor:
     def initial_state() -> State:
         """Nothing is open."""
         return State()
+
+    @staticmethod
+    def dump_state(state: State) -> str:
+        """The state as JSON, for the transaction that stores the batch."""
+        return dump_state(state)
+
+    @staticmethod
+    def load_state(text: str) -> State:
+        """The state of `dump_state`; damaged text counts as "everything may be open"."""
+        return load_state(text)
 
     def redact(self, batch: pa.RecordBatch, state: State) -> tuple[Redacted, State]:
         """The batch without secrets, and what stays open for the next one.

@@ -43,9 +43,14 @@ _PLACEHOLDER: Final = re.compile(
     """
 )
 _CODE: Final = re.compile(
-    r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[)};,\]]*|[A-Za-z_$][\w$.]*[(\[].*"
-    r"|[A-Za-z_$][\w$]*\s*=>.*|&?[A-Za-z_]\w*(?:::\w+)+.*|new\s.*|await\s.*"
+    r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*)?|[A-Za-z_$][\w$]*[(\[].*"
+    r"|[A-Za-z_$][\w$]*\s*=>.*|(?:new|await|async|function|lambda|def|let|const|var|typeof)(?:\s.*)?"
 )
+# A name of a program rarely has a digit between letters; a generated value mostly does.
+_DIGIT_INSIDE: Final = re.compile(r"[A-Za-z][0-9]+[A-Za-z]")
+# What is left of a quoted string when the quote that we saw was its end.
+_LEFTOVER: Final = re.compile(r"[)\]},;:](?:\s.*|[)\]},;].*)?")
+_CLOSERS: Final = ".,:;!?)]}'\"`"
 _PATH: Final = re.compile(r"(?:~|\.{0,2})/(?:[\w.@+~\x7f-]*/)*[\w.@+~ \x7f-]*|[A-Za-z]:\\\S*|\.{1,2}")
 _URL: Final = re.compile(r"(?i)[a-z][a-z0-9+.-]{1,20}://[^@]*")
 # English that follows "password:" in prose.
@@ -62,6 +67,10 @@ _PROSE: Final = frozenset(
 )
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAME_BEFORE: Final = re.compile(r"[A-Za-z0-9_.\-]{0,64}\Z")
+# Words with signs between them, a constant's name.
+_WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+)*")
+# A piece of a slug: a word, a version, a hash.
+_SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 _UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
@@ -83,14 +92,21 @@ def names_a_secret(name: str) -> bool:
 
 
 def placeholder(value: str) -> bool:
-    """A stand-in, a reference, code, a path: something that points to a secret at most."""
+    """A stand-in, a reference, a path: something that points to a secret at most."""
     bare = value.strip().strip("\"'`")
     return (
         not bare
         or bool(_PLACEHOLDER.fullmatch(bare))
         or bool(_PATH.fullmatch(bare))
-        or (bool(_CODE.fullmatch(bare)) and not (any(c.isdigit() for c in bare) and len(bare) > 20))
+        or bool(_LEFTOVER.fullmatch(bare))
     )
+
+
+def code(value: str) -> bool:
+    """An expression of a program: `os.environ`, `getpass(`, `e.token}`."""
+    bare = value.strip()
+    found = _CODE.match(bare)
+    return bool(found) and found.end() == len(bare) and not _DIGIT_INSIDE.search(bare.partition("(")[0])
 
 
 def entropy(value: str) -> float:
@@ -129,11 +145,12 @@ def is_password(match: re.Match[str]) -> bool:
     """A value behind a name that means a password."""
     value = match[SECRET]
     name = key_name(match)
-    if not names_a_secret(name) or placeholder(value) or len(value) < 3:
+    if not names_a_secret(name) or placeholder(value) or code(value) or len(value) < 3:
         return False
     if value.isdigit() and (len(value) < 4 or name.lower() in {"pass", "-pass", "--pass"}):
         return False
-    if value.lower().rstrip(".,:;!") in _PROSE or value == value.upper() and value.isalpha():
+    word = value.rstrip(_CLOSERS)
+    if word.lower() in _PROSE or (word.isalpha() and word == word.upper()):
         return False
     return not _URL.fullmatch(value) and not _called(match)
 
@@ -141,13 +158,14 @@ def is_password(match: re.Match[str]) -> bool:
 def is_token(match: re.Match[str]) -> bool:
     """A value behind a name that means a token or key: mixed, or long."""
     value = match[SECRET]
-    if not names_a_secret(key_name(match)) or placeholder(value) or len(value) < 6:
+    if not names_a_secret(key_name(match)) or placeholder(value) or code(value):
         return False
-    if value.replace(".", "").isdigit() and len(value) < 10:
+    word = value.rstrip(_CLOSERS)
+    if len(word) < 6 or (word.replace(".", "").isdigit() and len(word) < 10):
         return False
-    if value.lower() in _PROSE or _URL.fullmatch(value) or _called(match):
+    if word.lower() in _PROSE or _URL.fullmatch(word) or _called(match) or _in_arn(match):
         return False
-    return not re.fullmatch(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*[.,:;!]?|[A-Z]+(?:_[A-Z0-9]+)*", value)
+    return not _WORDS.fullmatch(word)
 
 
 def is_random_key(match: re.Match[str]) -> bool:
@@ -155,7 +173,7 @@ def is_random_key(match: re.Match[str]) -> bool:
     value = match[SECRET]
     if not names_a_secret(key_name(match)) or placeholder(value) or _UUID.fullmatch(value):
         return False
-    if re.fullmatch(r"[0-9a-fA-F]+|[0-9A-F:]+", value):
+    if code(value) or all(_SLUG_PIECE.fullmatch(piece) for piece in re.split(r"[-_.:/]", value)):
         return False
     return random_looking(value, 20) and classes(value) >= 3 and "/" != value[0]
 
@@ -237,6 +255,12 @@ def cookie_values(match: re.Match[str]) -> Iterator[tuple[int, int]]:
             continue
         if (_SESSION_NAME.search(name) and len(value) >= 8) or random_looking(value, 20):
             yield base + pair.start(2), base + pair.end(2)
+
+
+def _in_arn(match: re.Match[str]) -> bool:
+    """`arn:…:secret:name`: the colons separate parts of a name."""
+    before = match.string[max(0, match.start("key") - 128) : match.start("key")]
+    return before.endswith(":") and "arn:" in before
 
 
 def _called(match: re.Match[str]) -> bool:

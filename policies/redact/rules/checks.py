@@ -63,3 +63,8 @@ def body_before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     body = _BODY_BACKWARDS.match(match.string[max(0, end - _MAX_BODY_CHARS) : end][::-1])
     if body:
         yield end - body.end(), end
+
+
+def not_a_digest(match: re.Match[str]) -> bool:
+    """No integrity value of a lock file, which has the same length."""
+    return not re.search(r"(?i)sha-?(?:256|384|512)[-:=]\Z", match.string[: match.start()][-8:])
