@@ -16,6 +16,9 @@ _ESCAPED: Final = re.compile("[\U0010ff80-\U0010ffff]")
 _TAKEN: Final = re.compile("[\U0010ff80-\U0010ffff\ud800-\udfff]")
 
 
+_STRAY: Final = re.compile(rb"[\x80-\xc1\xf5-\xff]+")
+
+
 def _escape_bytes(raw: bytes) -> str:
     return "".join(chr(_ESCAPE_BASE + byte) for byte in raw)
 
@@ -23,7 +26,11 @@ def _escape_bytes(raw: bytes) -> str:
 def _escape_error(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    return _escape_bytes(error.object[error.start : error.end]), error.end
+    # What follows and cannot start a character either is taken along: a line of nothing else
+    # would call us a million times.
+    stray = _STRAY.match(error.object, error.end)
+    end = stray.end() if stray else error.end
+    return _escape_bytes(error.object[error.start : end]), end
 
 
 codecs.register_error("sandtrail-escape", _escape_error)

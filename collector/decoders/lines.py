@@ -56,7 +56,7 @@ class LineReader:
         if start < self._next == start + len(data):
             return b"", self._next
         if start != self._next:
-            # The stream was put back or truncated: what was half read is no more.
+            # The source skipped the line's end itself, or the stream was put back.
             self._tail_taken = False
         return data, start
 
