@@ -23,6 +23,7 @@ from collector.sources.file_stream import Drain, ReplacedError, Stream, too_long
 from collector.sources.file_trouble import Trouble, why
 
 MAX_PASSES: Final = 8  # a rotation needs two: the truncation is seen, then its copy is found
+MAX_DOUBT_S: Final = 1.0  # a commit takes milliseconds
 MAX_MISSING: Final = 10_000  # streams without a file that are remembered
 POLL_INTERVAL_S: Final = 0.5
 FORGET_AFTER_S: Final = 24 * 3600.0
@@ -271,20 +272,33 @@ class Round:
         if stream is None:
             return
         stream.consumed = resume
-        if stream.tail is None or (read_to is not None and read_to < stream.tail.trace.end):
+        if stream.tail is None:
             return
-        after, stream.tail = stream.tail.trace, None
-        if resume >= after.end:
-            stream.trace, stream.after_tail, stream.stored = after, True, None
+        offered = stream.tail.trace
+        if resume >= offered.end:
+            stream.trace, stream.after_tail, stream.stored = offered, True, None
             self._unfinished.pop(name, None)
+        elif read_to is not None and read_to < offered.end:
+            # Of an earlier block, or of a flow that keeps no position for what it refuses.
+            stream.tail.doubted_at = stream.tail.doubted_at or time.monotonic()
+            return
         else:
-            stream.refused_end = after.end
+            stream.refused_end = offered.end
+        stream.tail = None
         self._turn(stream)
+
+    def _end_doubt(self, stream: Stream) -> None:
+        """An answer that may have meant the offered line meant it, if no better one comes."""
+        doubted_at = stream.tail.doubted_at if stream.tail else 0.0
+        if stream.tail and 0 < doubted_at <= time.monotonic() - MAX_DOUBT_S:
+            stream.refused_end, stream.tail = stream.tail.trace.end, None
+            self._turn(stream)
 
     def tails(self, *, everything: bool = False) -> None:
         """Offer unfinished last lines that were left alone for a while, or all of them."""
         quiet = time.monotonic() - self._options.tail_after_s
         for stream in list(self._unfinished.values()):
+            self._end_doubt(stream)
             settled = stream.consumed == stream.trace.end and stream.rest_since <= quiet
             new = stream.tail is None and stream.refused_end != stream.rest_end
             if not new or too_long_to_take(stream) or not (settled or everything):

@@ -40,11 +40,12 @@ class ReplacedError(Exception):
     """The file no longer holds what was read of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tail:
     """An unfinished last line in the flow's hands, and the trace to go on with if it is taken."""
 
     trace: Trace
+    doubted_at: float = 0.0
 
 
 @dataclass(slots=True, eq=False)

@@ -81,8 +81,12 @@ class Ledger:
         self.positions[block.stream] = StreamPosition(
             block.stream, resume, (), block.end, block.mark
         )
+        self.answer(block.stream, resume, block.end)
+
+    def answer(self, stream: str, resume: int, read_to: int) -> None:
+        """Tell the source what was committed."""
         assert self._source is not None
-        self._source.consumed(block.stream, resume)
+        self._source.consumed(stream, resume, read_to)
 
     @property
     def ids(self) -> list[int]:

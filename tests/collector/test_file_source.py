@@ -141,6 +141,39 @@ def test_a_refused_tail_is_sent_whole_when_it_is_finished(tmp_path: Path) -> Non
         ledger.until(lambda: ledger.ids == [1, 2])
 
 
+def test_an_answer_to_an_earlier_block_does_not_release_an_offered_line(tmp_path: Path) -> None:
+    """While the flow still holds the offered line, its finished form is not sent."""
+    log = tmp_path / "a"
+    log.write_bytes(event(1))
+    ledger = Ledger(log, tail_after_s=0.05)
+    answers: list[tuple[str, int, int]] = []
+    with ledger:
+        ledger.answer = lambda *answer: answers.append(answer)  # type: ignore[method-assign]
+        append(log, event(2).rstrip())
+        ledger.until(lambda: len(answers) == 1)
+        stream, resume, _ = answers[0]
+        Ledger.answer(ledger, stream, len(event(1)), len(event(1)))
+        append(log, b"\n" + event(3))
+        ledger.settle()
+        assert ledger.ids == [1, 2]
+        Ledger.answer(ledger, stream, resume, resume)
+        ledger.until(lambda: ledger.ids == [1, 2, 3])
+
+
+def test_a_flow_that_keeps_no_position_for_a_refused_line_does_not_stop_it(tmp_path: Path) -> None:
+    """After a moment without a better answer the line counts as refused."""
+    log = tmp_path / "a"
+    log.write_bytes(event(1))
+    with Ledger(log, tail_after_s=0.05) as ledger:
+        before = len(event(1))
+        tell = ledger.answer
+        ledger.answer = lambda s, *_: tell(s, before, before)  # type: ignore[method-assign]
+        append(log, event(2)[:30])
+        ledger.until(lambda: len(ledger.tails) == 1)
+        append(log, event(2)[30:])
+        ledger.until(lambda: ledger.ids == [1, 2])
+
+
 def test_text_after_an_accepted_tail_is_a_line_of_its_own(tmp_path: Path) -> None:
     """Nothing is swallowed when a line goes on after it was taken."""
     log = tmp_path / "a"
