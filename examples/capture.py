@@ -16,24 +16,23 @@ import tempfile
 import termios
 from pathlib import Path
 
+from demo import fresh_place
+
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 AUDIT = Path(sys.executable).with_name("audit")
 BEGIN, END = "<!-- capture: written by examples/capture.py -->", "<!-- /capture -->"
 ROWS, COLUMNS = 40, 80
 # The one environment in which every reader's terminal would show the same.
-SETTING = {"TZ": "Asia/Tokyo", "LANG": "C.UTF-8", "TERM": "dumb", "AUDIT_HOST": "mini-tokyo-07"}
+SETTING = {"TZ": "Asia/Tokyo", "LANG": "C.UTF-8", "TERM": "dumb"}
 COMMANDS = (
     "audit collect examples/agent-demo.jsonl --once",
-    "audit tail -n 225",
-    "audit query --decision deny --since 2026-07-28 --json --columns seq,rule,path,dst",
-    "audit explain 3189",
+    "audit tail -n 11 --sandbox agent-demo",
+    "audit query --deny --sandbox agent-demo --since 2026-07-28 --json --columns seq,rule",
+    "audit explain 3188",
 )
 VARIES = (
-    (
-        re.compile(r"\b(?=[0-9a-z]*[0-9])(?=[0-9a-z]*[a-z])[0-9a-hjkmnp-tv-z]{5}\b(?=-\d|$)", re.M),
-        "STORE",
-    ),
+    (re.compile(r"(?<=· )[0-9a-z]{5}$|[0-9a-z]{5}(?=-[0-9])", re.M), "STORE"),
     (re.compile(r", [0-9.]+ s$", re.M), ", T s"),
 )
 
@@ -63,8 +62,7 @@ def chunk(master: int) -> bytes:
 def capture() -> str:
     """All commands over one fresh store."""
     with tempfile.TemporaryDirectory(prefix="sandtrail-") as room:
-        place = {"AUDIT_STORE": f"{room}/store", "XDG_CONFIG_HOME": f"{room}/config"}
-        env = {**os.environ, **SETTING, **place}
+        env = {**os.environ, **SETTING, **fresh_place(Path(room))}
         env.pop("COLUMNS", None)
         return "\n".join(f"$ {line}\n{shown(line, env)}" for line in COMMANDS)
 

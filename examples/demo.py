@@ -3,6 +3,7 @@
 Stops at the first command that fails; leaves the store behind and says where it is.
 """
 
+import hashlib
 import json
 import os
 import shlex
@@ -13,9 +14,17 @@ from pathlib import Path
 
 from make_story import SECRET
 
-HERE = Path(__file__).parent
+HERE = Path("examples")
 AUDIT = Path(sys.executable).with_name("audit")
 STORY = ("--sandbox", "agent-demo", "--since", "2026-07-28T00:00Z")
+
+
+def fresh_place(room: Path) -> dict[str, str]:
+    """The environment of a store and a key of its own under `room`."""
+    settings = room / "audit.toml"
+    settings.write_text(f'host = "mini-tokyo-07"\nkeys = {json.dumps(str(room / "keys"))}\n')
+    settings.chmod(0o600)
+    return {"AUDIT_STORE": str(room / "store"), "AUDIT_CONFIG": str(settings)}
 
 
 def title(text: str) -> None:
@@ -75,10 +84,14 @@ def export(room: Path) -> None:
     out = room / "agent-demo.json"
     audit("export", *STORY, "--format", "json", "-o", str(out))
     (manifest,) = room.glob("agent-demo.json*manifest*")
-    print(f"$ cat {shlex.quote(str(manifest))}")
-    print(manifest.read_text().rstrip())
+    says = json.loads(manifest.read_text())
+    says["columns"] = f"{len(says['columns'])} names"
+    print(f"{manifest.name}, its list of columns cut short:\n{json.dumps(says, indent=2)}")
+    digest = hashlib.sha256(out.read_bytes()).hexdigest()
     rows = len(json.loads(out.read_text()))
-    print(f"  {rows} rows in {out.name}")
+    if (rows, digest) != (says["rows"], says["sha256"]):
+        raise SystemExit("the manifest does not fit its file")
+    print(f"  checked: {rows} rows and the SHA-256 of {out.name} are as the manifest says")
 
 
 def real_capture(room: Path) -> None:
@@ -92,10 +105,10 @@ def real_capture(room: Path) -> None:
 
 
 def main() -> None:
-    """Run all parts; the environment is set here, so that every printed line can be pasted."""
+    """Run all parts over one fresh place, which stays for the person to look around in."""
+    os.chdir(Path(__file__).resolve().parents[1])
     room = Path(tempfile.mkdtemp(prefix="sandtrail-demo-"))
-    os.environ |= {"AUDIT_STORE": str(room / "store"), "XDG_CONFIG_HOME": str(room / "config")}
-    os.environ.setdefault("COLUMNS", "100")
+    os.environ |= fresh_place(room)
     try:
         for part in (collect_and_ask, what_was_masked, export, real_capture):
             part(room)

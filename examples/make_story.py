@@ -69,11 +69,14 @@ def command(*argv: str) -> Record:
 
 def agent(run: str, process: str, pid: int) -> Actor:
     """A process of the agent under the shipped policy."""
+    policy = {"enforcer": "openclaw", "policy": "agent-readonly"}
+    return Actor("agent-demo", run, process, pid, policy)
+
+
+def with_digest(record: Record) -> Record:
+    """The record of a layer that also reports which text of its policy was in force."""
     text = (HERE / "agent-readonly.yaml").read_bytes()
-    digest = hashlib.sha256(text).hexdigest()
-    return Actor(
-        "agent-demo", run, process, pid, {"policy": "agent-readonly", "policy_digest": digest}
-    )
+    return record | {"policy_digest": hashlib.sha256(text).hexdigest()}
 
 
 def story() -> Iterator[Record]:
@@ -147,7 +150,7 @@ def build(
     rng: random.Random, run: tuple[str, str], events: int, start: str, span_ms: int
 ) -> Iterator[Record]:
     """Allowed work of a compiler, a linker and a package manager."""
-    tools = [Actor(*run, name, 2100 + n, {}) for n, name in enumerate(("swiftc", "ld", "git"))]
+    tools = [Actor(*run, name, 810 + n, {}) for n, name in enumerate(("swiftc", "ld", "git"))]
     for millis in sorted(rng.uniform(0, span_ms) for _ in range(events)):
         yield rng.choice(tools).does(at(start, millis), *work(rng))
 
@@ -159,7 +162,7 @@ def work(rng: random.Random) -> tuple[str, Record]:
     if kind == "read":
         return "open", allow("filesystem", kind, files, us, path=source(rng))
     if kind in ("write", "delete"):
-        path = source(rng).replace("Sources", ".build/debug").replace(".swift", ".o")
+        path = source(rng).replace("/App/", "/.build/").replace(".swift", ".o")
         call = "open" if kind == "write" else "unlink"
         return call, allow("filesystem", kind, files, us, path=path)
     if kind == "exec":
@@ -174,7 +177,7 @@ def source(rng: random.Random) -> str:
     feature = rng.choice(("Settings", "Login", "Search", "Sync", "Editor", "Share Sheet"))
     part = rng.choice(("View", "ViewController", "Model", "Store", "Tests", "Größe"))
     name = f"{feature.replace(' ', '')}{part}{rng.randrange(40)}.swift"
-    return f"/workspace/Sources/App/Feature/{feature}/{name}"
+    return f"/workspace/App/{feature}/{name}"
 
 
 def latency(rng: random.Random) -> int:
@@ -185,7 +188,7 @@ def latency(rng: random.Random) -> int:
 def records() -> list[Record]:
     """Everything, in the order of time."""
     rng = random.Random(SEED)
-    small = [*evening_before(rng), *live_build(rng), *story()]
+    small = [*evening_before(rng), *live_build(rng), *map(with_digest, story())]
     busy = busy_build(rng, LINES - 1 - len(small))
     return sorted([*small, *busy], key=lambda record: str(record["ts"]))
 

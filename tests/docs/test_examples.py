@@ -65,3 +65,10 @@ def test_the_policy_has_the_lines_that_the_screens_number() -> None:
     assert lines[11].strip() == '- path: "**/.ssh/**"'
     assert lines[14].strip() == "allow: [git, rg, python3, zsh, bash]"
     assert lines[16].strip() == "egress: deny-all"
+
+
+def test_the_capture_of_the_readme_is_what_the_commands_show() -> None:
+    """What the README shows was not typed: the same commands show the same today."""
+    script = [sys.executable, EXAMPLES / "capture.py", "--check"]
+    run = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr or "run examples/capture.py"
