@@ -15,14 +15,13 @@ from collector.contracts import Block, Decoded, DecoderPlugin, Filtered, Reason,
 from collector.decoders import seatbelt_json, seatbelt_styles, times
 from collector.decoders.batches import batch_from
 from collector.decoders.lines import LineReader, is_closed_object
+from collector.decoders.row import Row
 from collector.decoders.seatbelt_entry import Entry, event
-from collector.decoders.seatbelt_event import Row
 
 # A sandboxd report has about 20 lines, an entry of `--style json` about 40.
 MAX_PENDING_LINES: Final = 256
 MAX_PENDING_BYTES: Final = 1 << 20
 _DAY_US: Final = 86_400 * 1_000_000
-_YEAR_2000_US: Final = 946_684_800 * 1_000_000
 _SIGNS: Final = re.compile(
     rb"eventMessage|Filtering the log data using|\(Sandbox\)"
     rb"|(?:Sandbox|System Policy): .* (?:deny|allow)"
@@ -209,24 +208,13 @@ class SeatbeltDecoder:
 
 def _set_time(row: Row, entry: Entry | None, now: datetime) -> bool:
     """Set ts from what the line says; False if its time cannot be read."""
-    now_us, said = times.micros(now), None
-    if entry is not None and entry.time is not None:
-        said = times.parse(entry.time)
-        if said is None:
-            return False
-    elif entry is not None and entry.yearless is not None:
-        said = _yearless(entry.yearless, now)
-    value, no_zone = said or (now_us, False)
-    if entry is not None and entry.clock is not None:
+    if entry is None:
+        return row.set_time(None, now)
+    if entry.clock is not None:
         row.extra["time"] = entry.clock
-    if said is None:
-        row.flags.add("no-time")
-    if no_zone:
-        row.flags.add("no-zone")
-    if not _YEAR_2000_US <= value <= now_us + _DAY_US:
-        row.flags.add("skewed")
-    row.columns["ts"] = value
-    return True
+    if entry.time is not None or entry.yearless is None:
+        return row.set_time(entry.time, now)
+    return row.set_time(_yearless(entry.yearless, now), now)
 
 
 def _yearless(stamp: str, now: datetime) -> tuple[int, bool] | None:

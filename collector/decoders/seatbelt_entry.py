@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from audit_events import text
 from collector.contracts import Filtered
-from collector.decoders.seatbelt_event import Row, decision, errno, notice
+from collector.decoders.row import Row
+from collector.decoders.seatbelt_event import decision, errno, notice
 from collector.decoders.seatbelt_message import Report, looks_like_report, read
 
 _KEXT: Final = "/Sandbox.kext/Contents/MacOS/Sandbox"

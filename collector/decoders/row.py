@@ -1,0 +1,81 @@
+"""One event in the making, for decoders that build rows: bounds, flags, extra and time."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from audit_events import text
+from audit_events.schema import BY_NAME, MAX_NAME_BYTES, MAX_TEXT_BYTES
+from collector.decoders import times
+
+_MAX_INT64: Final = (1 << 63) - 1
+_DAY_US: Final = 86_400 * 1_000_000
+_YEAR_2000_US: Final = 946_684_800 * 1_000_000
+
+
+@dataclass(slots=True)
+class Row:
+    """Columns, flags and extra of one event."""
+
+    columns: dict[str, Any]
+    flags: set[str] = field(default_factory=set)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def finished(self) -> dict[str, Any]:
+        """The columns within their bounds, with flags and extra."""
+        row: dict[str, Any] = {"count": 1}
+        for name, value in self.columns.items():
+            row[name] = self._bounded(name, value)
+        if self.extra:
+            row["extra"] = self._extra()
+        if self.flags:
+            row["flags"] = ",".join(sorted(self.flags))
+        return {name: value for name, value in row.items() if value is not None or name == "count"}
+
+    def set_time(self, said: str | tuple[int, bool] | None, now: datetime) -> bool:
+        """Set ts from the record's text (or micros and no-zone); False if it cannot be read."""
+        if isinstance(said, str):
+            said = times.parse(said)
+            if said is None:
+                return False
+        now_us = times.micros(now)
+        value, no_zone = said or (now_us, False)
+        if said is None:
+            self.flags.add("no-time")
+        if no_zone:
+            self.flags.add("no-zone")
+        if not _YEAR_2000_US <= value <= now_us + _DAY_US:
+            self.flags.add("skewed")
+        self.columns["ts"] = value
+        return True
+
+    def _bounded(self, name: str, value: Any) -> Any:
+        if isinstance(value, str):
+            limit = MAX_NAME_BYTES if BY_NAME[name].dictionary else MAX_TEXT_BYTES
+            value, cut = text.clip(value, limit)
+            if cut:
+                self.flags.add("truncated")
+        elif isinstance(value, int) and BY_NAME[name].type == "int64" and value > _MAX_INT64:
+            self.extra[name] = value
+            return None
+        return value
+
+    def _extra(self) -> str:
+        whole = _dumps(self.extra)
+        if len(whole.encode()) <= MAX_TEXT_BYTES:
+            return whole
+        self.flags.add("truncated")
+        kept: dict[str, Any] = {}
+        left = MAX_TEXT_BYTES - 64
+        for key, value in self.extra.items():
+            size = len(_dumps({key: value}).encode())
+            if size <= left:
+                kept[key] = value
+                left -= size
+        kept["members_left_out"] = len(self.extra) - len(kept)
+        return _dumps(kept)
+
+
+def _dumps(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
