@@ -1,6 +1,7 @@
 """`--help`: the overview of the verbs that exist, and a plain page for each command."""
 
 import inspect
+import textwrap
 from typing import Any, Final
 
 from audit import commands
@@ -36,6 +37,7 @@ _FIRST: Final = (
     ("show", "{prog} show last"),
     ("explain", "{prog} explain last"),
 )
+_GROUPS: Final = ("Filters", "Output", "Exit code")
 _NAME_WIDTH: Final = 11
 _OPTION_WIDTH: Final = 26
 _WIDTH: Final = 79
@@ -58,7 +60,7 @@ def overview(prog: str) -> str:
     more = f"{prog} COMMAND --help"
     if "help" in known:
         more += f" · {prog} help filters|times|exit|scripts|sudo"
-    lines += ["", "First:    " + "        ".join(first), f"More:     {more}"]
+    lines += ["", *(["First:    " + "        ".join(first)] if first else []), f"More:     {more}"]
     lines.append('With sudo use "sandtrail": /usr/sbin/audit is Apple\'s.')
     return "\n".join(lines) + "\n"
 
@@ -98,16 +100,22 @@ def _plain_command() -> Any:
 def page(command: Any, ctx: Any) -> str:
     """Usage, promise and examples, then the options in groups, one line each."""
     usage = " ".join(command.collect_usage_pieces(ctx))
-    lines = [f"Usage: {ctx.command_path} {usage}", "", inspect.cleandoc(command.help or ""), ""]
+    promise, *examples = inspect.cleandoc(command.help or "").splitlines()
+    lines = [f"Usage: {ctx.command_path} {usage}", "", *textwrap.wrap(promise, _WIDTH)]
+    lines += [*examples, ""]
     groups: dict[str, list[str]] = {}
     for param in command.get_params(ctx):
         record = None if getattr(param, "hidden", False) else param.get_help_record(ctx)
         if record:
             title = getattr(param, "rich_help_panel", None) or "Options"
             groups.setdefault(title, []).append(_option_line(param, *record))
-    for title, entries in groups.items():
-        lines += [title, *entries]
+    for title in sorted(groups, key=_group_order):
+        lines += [title, *groups[title]]
     return "\n".join(lines)
+
+
+def _group_order(title: str) -> int:
+    return _GROUPS.index(title) if title in _GROUPS else len(_GROUPS)
 
 
 def _option_line(param: Any, _flags: str, text: str) -> str:

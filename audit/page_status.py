@@ -162,6 +162,11 @@ def _gaps(found: Completeness, now: int, zone: tzinfo, glyphs: Glyphs) -> str:
 
 def verdict(found: Status) -> str:
     """The one sentence that the page is read for."""
+    now = "" if found.collector.state in ("running", "never") else "; nothing is collected now"
+    return _verdict(found) + now
+
+
+def _verdict(found: Status) -> str:
     gaps = {gap.source for gap in found.completeness.gaps}
     whole = [s.source for s in found.sources if s.source not in gaps and s.state in _GOOD]
     if not found.completeness.balances:

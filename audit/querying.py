@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from exporters.contracts import Encoder, Format
 
 TABLE: Final = "table"
-# Up to here rows are fetched at once; beyond, in pages, so that memory stays flat.
-MAX_ROWS_AT_ONCE: Final = 20_000
+# Headers and footers stay on one line of the narrowest usual terminal.
+NARROW_CELLS: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,20 +262,20 @@ def _count_words(_asked: Question, wanted: Wanted) -> str:
 
 
 def _footer(lines: Sequence[Line], more: bool, wanted: Wanted, answer: Answer) -> str:
+    """What is shown and what is not, on one line of any terminal."""
     events = sum(line.times for line in lines)
-    end = "oldest" if wanted.limit.oldest else "newest"
-    shown = f"{count(len(lines))} {'line' if len(lines) == 1 else 'lines'}"
-    if events != len(lines):
-        shown += f" ({count(events)} events)"
     pairs = sum(line.reported for line in lines)
-    notes = [f"{pairs} reported by the system too"] if pairs else []
-    if answer.gaps:
-        notes.append(f"{len(answer.gaps)} gap{'s' * (len(answer.gaps) > 1)} in this time")
-    if more:
-        return "; ".join(
-            [f"{end} {shown}, more match", *notes, "--count for the number, -n 0 for all"]
-        )
-    return "; ".join([shown, *notes])
+    details = [f"{count(events)} events"] if events != len(lines) else []
+    details += [f"{count(pairs)} merged"] if pairs else []
+    shown = f"{count(len(lines))} {'line' if len(lines) == 1 else 'lines'}"
+    shown += f" ({', '.join(details)})" if details else ""
+    if gaps := len(answer.gaps):
+        shown += f", {gaps} gap{'s' * (gaps > 1)} in this time"
+    if not more:
+        return shown
+    text = f"{'oldest' if wanted.limit.oldest else 'newest'} {shown}, more match; "
+    longer = text + "--count for the number, -n 0 for all"
+    return longer if len(longer) < NARROW_CELLS else text + "--count, -n 0 for all"
 
 
 def gap_words(gap: Gap) -> str:

@@ -22,7 +22,9 @@ _UNSAFE: Final = re.compile(
 # The same for RE2, with what JSON itself must escape.
 _RE2_UNSAFE: Final = "".join(rf"\x{{{low:x}}}-\x{{{high:x}}}" for low, high in _UNSAFE_RANGES)
 JSON_UNSAFE: Final = rf'["\\\x00-\x1f{_RE2_UNSAFE}]'
-LOGFMT_UNSAFE: Final = rf'^$|[\s="\\\x00-\x1f{_RE2_UNSAFE}]'
+# Python and RE2 differ in what \s is, so blanks are listed.
+_BLANKS: Final = "\x20\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+LOGFMT_UNSAFE: Final = rf'^$|[{_BLANKS}="\\\x00-\x1f{_RE2_UNSAFE}]'
 CSV_SPECIAL: Final = r"^[=+\-@\t\r']|[\",\r\n]|^$"
 
 _GUARDED: Final = tuple("=+-@\t\r'")
