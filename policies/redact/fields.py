@@ -26,6 +26,7 @@ _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|[\[\]{}:,]|tru
 _JSON_STARTS: Final = ("[", "{")
 _JSON_ENDS: Final = ("]", "}")
 _COLON: Final = re.compile(r"\s*:")
+_OBJECT: Final = re.compile(r"\s*:\s*\{")
 _FILLING: Final = frozenset("[]{}:,")
 
 
@@ -79,7 +80,7 @@ def mask_field(
         return _whole(column, text, TOO_LONG_MARKER)
     try:
         if known:
-            return Masked(*apply(text, masker.patches(text, ids, known), trusted=trusted))
+            return Masked(*apply(text, masker.patches(text, ids, known, trusted=trusted), trusted=trusted))
         return _shape(column, text)(masker, text, ids, trusted)
     except Exception:  # noqa: BLE001  # whatever a rule or a text did: the field must not pass
         return _whole(column, text, ERROR_MARKER)
@@ -101,11 +102,11 @@ def _whole(column: str, text: str, marker: str) -> Masked:
 
 
 def _mask_text(masker: Masker, text: str, ids: Sequence[int] | None, trusted: bool) -> Masked:
-    return Masked(*apply(text, masker.patches(text, ids), trusted=trusted))
+    return Masked(*apply(text, masker.patches(text, ids, trusted=trusted), trusted=trusted))
 
 
 def _mask_path(masker: Masker, text: str, ids: Sequence[int] | None, trusted: bool) -> Masked:
-    patches = masker.patches(text, ids)
+    patches = masker.patches(text, ids, trusted=trusted)
     pieces = [piece for patch in patches for piece in split_at(patch, text, "/")]
     return Masked(*apply(text, pieces, trusted=trusted))
 
@@ -114,7 +115,7 @@ def _mask_json(masker: Masker, text: str, ids: Sequence[int] | None, trusted: bo
     shown, pieces = _shown(text)
     if not pieces:
         return _mask_text(masker, text, ids, trusted)
-    patches = masker.patches(shown, ids if masker.scanner.fast else None)
+    patches = masker.patches(shown, ids, trusted=trusted)
     out: list[str] = []
     kinds: Counter[str] = Counter()
     last = 0
@@ -164,7 +165,8 @@ def _shown(text: str) -> tuple[str, list[_Piece]]:
                 continue
             value = json.loads(token) if token[0] == '"' else token
             is_key = token[0] == '"' and _COLON.match(text, end)
-            border = "=" + BREAK if is_key else BREAK
+            # The name of an object is no name of a value.
+            border = "=" + BREAK if is_key and not _OBJECT.match(text, end) else BREAK
             parts += [value, border]
             pieces.append(_Piece(slice(*match.span()), slice(at, at + len(value))))
             at += len(value) + len(border)

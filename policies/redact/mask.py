@@ -52,14 +52,20 @@ class Masker:
         self.scanner = Scanner(self._rules, engine=engine)
 
     def patches(
-        self, text: str, ids: Iterable[int] | None = None, known: Sequence[Span] = ()
+        self,
+        text: str,
+        ids: Iterable[int] | None = None,
+        known: Sequence[Span] = (),
+        *,
+        trusted: bool,
     ) -> list[Patch]:
         """What to mask, in order, without overlaps.
 
         `ids` are the rules that stage 1 saw, None if it was not asked; `known` are spans found by
-        other means.
+        other means. Markers in a `trusted` text are no text to the rules.
         """
-        spans = [*known, *self._spans(plain(text), ids, 0)]
+        seen = MARKER.sub(_blank, text) if trusted and OPENING in text else text
+        spans = [*known, *self._spans(plain(seen), ids, 0)]
         return [self._patch(group) for group in _groups(spans)]
 
     def scan_one(self, text: str) -> list[int]:
@@ -132,6 +138,11 @@ def _around(patch: Patch, kept: Sequence[tuple[int, int]]) -> Iterator[tuple[int
         start = high
     if start < patch.end:
         yield start, patch.end
+
+
+def _blank(match: re.Match[str]) -> str:
+    """As long as the marker, and a stand-in to every rule."""
+    return "x" * len(match[0])
 
 
 def _untouched(text: str, *, trusted: bool) -> str:

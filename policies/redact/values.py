@@ -30,11 +30,11 @@ _NUMBERS: Final = frozenset(
 # Names in which a keyword is part of another word.
 _OTHER_WORDS: Final = re.compile(
     r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
-    r"|passport|surpass|trespass|encompass|keynote|keypad|keyword|secretar|hotkey|turnkey"
+    r"|amz-credential|goog-credential|passport|surpass|trespass|encompass|keynote|keypad|keyword|secretar|hotkey|turnkey"
 )
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
-      \$\S* | %[A-Z_]+% | \{\{.* | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.* | \(.*
+      \$[A-Za-z_]\w*(?:[/:}"'\[\]].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.* | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.* | \(.*
     | [*x.•\x7f_-]{3,} | \*+ | x{3,}.* | null | nil | none | true | false | undefined | void | empty | unset
     | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here | example\S* | changeit
     | todo | tbd | redacted | filtered | masked | hidden | removed | secret | password | passwd | token
@@ -67,6 +67,9 @@ _PROSE: Final = frozenset(
 )
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _NAME_BEFORE: Final = re.compile(r"[A-Za-z0-9_.\-]{0,64}\Z")
+# `host:8080/path?mail=a@b`: no password before that `@`.
+_PORT: Final = re.compile(r"[0-9]{1,5}[/?#]")
+_USERINFO: Final = re.compile(r"://[\w.-]{0,64}\Z")
 # Words with signs between them, a constant's name.
 _WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+)*")
 # A piece of a slug: a word, a version, a hash.
@@ -99,6 +102,7 @@ def placeholder(value: str) -> bool:
         or bool(_PLACEHOLDER.fullmatch(bare))
         or bool(_PATH.fullmatch(bare))
         or bool(_LEFTOVER.fullmatch(bare))
+        or bare.startswith("-----BEGIN")
     )
 
 
@@ -163,9 +167,9 @@ def is_token(match: re.Match[str]) -> bool:
     word = value.rstrip(_CLOSERS)
     if len(word) < 6 or (word.replace(".", "").isdigit() and len(word) < 10):
         return False
-    if word.lower() in _PROSE or _URL.fullmatch(word) or _called(match) or _in_arn(match):
+    if word.lower() in _PROSE or _URL.fullmatch(word) or _called(match) or _in_name(match):
         return False
-    return not _WORDS.fullmatch(word)
+    return not _WORDS.fullmatch(word) and not ("/" in word and _slug(word))
 
 
 def is_random_key(match: re.Match[str]) -> bool:
@@ -173,7 +177,7 @@ def is_random_key(match: re.Match[str]) -> bool:
     value = match[SECRET]
     if not names_a_secret(key_name(match)) or placeholder(value) or _UUID.fullmatch(value):
         return False
-    if code(value) or all(_SLUG_PIECE.fullmatch(piece) for piece in re.split(r"[-_.:/]", value)):
+    if code(value) or _slug(value):
         return False
     return random_looking(value, 20) and classes(value) >= 3 and "/" != value[0]
 
@@ -209,13 +213,13 @@ def is_user_pair(match: re.Match[str]) -> bool:
 def is_userinfo(match: re.Match[str]) -> bool:
     """The password part of a URL."""
     value = match[SECRET]
-    return not placeholder(value) and len(value) > 1
+    return not placeholder(value) and len(value) > 1 and not _PORT.match(value)
 
 
 def is_opaque(match: re.Match[str]) -> bool:
     """A credential in a place that holds nothing else: anything but a stand-in or prose."""
     value = match[SECRET]
-    return not placeholder(value) and value.lower() not in _PROSE
+    return not placeholder(value) and value.rstrip(_CLOSERS).lower() not in _PROSE
 
 
 def is_mixed(match: re.Match[str]) -> bool:
@@ -257,10 +261,23 @@ def cookie_values(match: re.Match[str]) -> Iterator[tuple[int, int]]:
             yield base + pair.start(2), base + pair.end(2)
 
 
-def _in_arn(match: re.Match[str]) -> bool:
-    """`arn:…:secret:name`: the colons separate parts of a name."""
+def _in_name(match: re.Match[str]) -> bool:
+    """`arn:…:secret:name`, `//x-access-token:…@host`: the colon is part of something else."""
     before = match.string[max(0, match.start("key") - 128) : match.start("key")]
-    return before.endswith(":") and "arn:" in before
+    return (before.endswith(":") and "arn:" in before) or bool(_USERINFO.search(before))
+
+
+def _slug(value: str) -> bool:
+    """Words, numbers and hashes with signs between them: a name."""
+    return all(_SLUG_PIECE.fullmatch(piece) for piece in re.split(r"[-_.:/]", value))
+
+
+def is_prose_token(match: re.Match[str]) -> bool:
+    """A token in a sentence: a generator's work, and no hash or slug."""
+    value = match[SECRET].rstrip(_CLOSERS)
+    if placeholder(value) or code(value) or _slug(value) or _UUID.fullmatch(value):
+        return False
+    return random_looking(value) and "://" not in value
 
 
 def _called(match: re.Match[str]) -> bool:

@@ -13,10 +13,13 @@ _BARE: Final = (
     r"(?:[^\s\"'`&;,<>\\)\x00\x1b]|\\(?![\"'nrtu`])"
     r"|[,)](?![\s,;)\]}\"']|$|[\w.-]+[=:]))"
 )
+# A word that says how to read the value, and is none.
+SCHEME: Final = r"(?:[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]|[Tt]oken)"
 # A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
 # Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
 VALUE: Final = (
     rf"[ \t]{{0,4}}{_COLOUR}(?:(?P<whole>\f)|(?P<quote>\\{{0,3}}[\"'`]|%22))?"
+    rf"(?:{SCHEME}(?:[ \t]|%20|\+){{1,4}})?"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
     rf"|{_BARE}{{1,16384}})))"
@@ -53,6 +56,6 @@ TOKEN_WORDS: Final = (
     r"|shared[-_.]?key|subscription[-_.]?key|admin[-_.]?key|deploy[-_.]?key|service[-_.]?key"
     r"|session[-_.]?key|app[-_.]?key|application[-_.]?key|integration[-_.]?key|license[-_.]?key"
     r"|storage[-_.]?key|host[-_.]?key|function[-_.]?key|ssh[-_.]?key|hmac[-_.]?key|jwt[-_.]?key"
-    r"|credentials?|authorization|webhook[-_.]?key|secret[-_.]?id|mnemonic|seed[-_. ]?phrase"
+    r"|credentials?|webhook[-_.]?key|secret[-_.]?id|mnemonic|seed[-_. ]?phrase"
     r"|refresh|connect[.]sid|session[-_.]?id|sess[-_.]?id|sessionid|phpsessid|jsessionid)"
 )

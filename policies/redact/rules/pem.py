@@ -13,12 +13,13 @@ _BODY = rf"(?P<secret>(?:{_LINE}{{1,128}}{_BREAK}{{0,12}}){{1,512}})"
 _KIND = r"(?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?"
 
 _FAKE: Final = "MIIEpAIBAAKCAQEAvXLjvsJUsV2sskAYgXp07QROG"
+_PUBLIC: Final = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAvXLj"
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("pem-begin", "private-key", "a private key from its first line on",
          rf"-{{4,5}}[ ]?BEGIN[ ]{_KIND}-{{4,5}}", rf"{_HEADERS}{_BREAK}{{0,12}}{_BODY}", rank=SHAPE,
          hits=(f"-----BEGIN RSA PRIVATE KEY-----\n{_FAKE}\n", f'"-----BEGIN PRIVATE KEY-----\\n{_FAKE}\\n"'),
-         misses=(f"-----BEGIN PUBLIC KEY-----\n{_FAKE}\n", f"-----BEGIN CERTIFICATE-----\n{_FAKE}\n")),
+         misses=(f"-----BEGIN PUBLIC KEY-----\n{_PUBLIC}\n", f"-----BEGIN CERTIFICATE-----\n{_PUBLIC}\n")),
     Rule("pem-der", "private-key", "the body of a private key by its first bytes",
          r"(?:MII[A-Z][a-z]?[A-Za-z0-9+/]{1,3}IBAAKCA|MII[A-Z][A-Za-z0-9+/]{2,5}IBADANBgkqhkiG9w0BAQEFAASC|MI[GH][A-Za-z0-9+/]{1,3}AgEAMBMGByqGSM49AgEG|MC4CAQAwBQYDK2Vw|b3BlbnNzaC1rZXktdjE|MHcCAQEEI|MHQCAQEE)", rf"(?:{_LINE}{{1,128}}{_BREAK}{{0,12}}){{0,512}}", rank=SHAPE,
          hits=(f"key {_FAKE}",)),

@@ -120,7 +120,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("teams-webhook", "teams-webhook", "Microsoft Teams webhook", r"webhook[.]office[.]com/webhookb2/", r"(?P<secret>[A-Za-z0-9@/_-]{20,})", rank=PROVIDER,
          hits=(f"https://acme.webhook.office.com/webhookb2/{uuid()}@{uuid()}/IncomingWebhook/{hexa(32)}/{uuid()}",)),
     _shape("discord-token", "Discord bot", _after(r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25}"), f"{_D}*", f"NTc4NjA3ODMzMTc1NjE1NTY4.GB4Q3P.{mix(27)}", "com.example.secretary.index"),
-    _shape("telegram-token", "Telegram bot", _after("[0-9]{8,10}:A[A-Za-z0-9_-]{30}"), f"{_D}*", f"{digits(10)}:AA{mix(33)}"),
+    _shape("telegram-token", "Telegram bot", r"(?:^|[^A-Za-z0-9]|bot|%[0-9A-Fa-f]{2})(?P<secret>[0-9]{8,10}:A[A-Za-z0-9_-]{30}", f"{_D}*", f"{digits(10)}:AA{mix(33)}"),
     # Payments
     _token("stripe-key", "Stripe secret or restricted key", "(?:sk|rk)_(?:live|test|prod)_", _A, 12, f"sk_test_{mix(99)}"),
     _token("webhook-secret", "Stripe or Svix webhook secret", "whsec_", "[A-Za-z0-9+/=]", 20, f"whsec_{mix(32)}"),
@@ -163,7 +163,8 @@ RULES: Final[tuple[Rule, ...]] = (
     # Watching and building
     _token("newrelic-key", "New Relic", "NR(?:AK|RA|II|JS)-", "[A-Za-z0-9_-]", 16, f"NRAK-{upper(27)}"),
     _shape("newrelic-license", "New Relic license key", "[0-9a-fA-F]{30,36}(?:FFFF)?NRAL", "", f"{hexa(36)}NRAL"),
-    _token("grafana-token", "Grafana", "gl(?:sa|c)_", "[A-Za-z0-9+/=_]", 24, f"glsa_{mix(32)}_{hexa(8)}"),
+    _token("grafana-cloud-token", "Grafana Cloud", "glc_", "[A-Za-z0-9+/=_]", 32, f"glc_eyJ{mix(80)}"),
+    _token("grafana-token", "Grafana", "glsa_", _W, 24, f"glsa_{mix(32)}_{hexa(8)}"),
     _token("sentry-token", "Sentry", "sntry[su]_", "[A-Za-z0-9+/=_.]", 30, f"sntrys_eyJ{mix(120)}"),
     _token("datadog-app-key", "Datadog", "dd(?:app|api|pat)_", _A, 24, f"ddapp_{mix(34)}"),
     _token("honeycomb-key", "Honeycomb", "hc[abx][ilm]k_", "[a-z0-9]", 30, f"hcaik_01{hexa(56)}"),

@@ -72,6 +72,10 @@ RULES: Final[tuple[Rule, ...]] = (
     _after("gpg", "gpg|gpg2|gpgv|rage|borg|restic|duplicity|minisign|signify|cosign", "--passphrase|-p", "gpg --batch --passphrase CUajCHeA1c*VCJe -d x.gpg", "gpg --passphrase-fd 0 -d x.gpg"),
     _after("oathtool", "oathtool", "-b|--base32", "oathtool --totp -b B3FKBEXYEZ4FYPR5"),
     _after("bitcoin", "bitcoin-cli|litecoin-cli|dogecoin-cli", "importprivkey|walletpassphrase|encryptwallet", "bitcoin-cli -testnet importprivkey KzynvPdQ6szsZPt x"),
+    _after("secret-set", "(?:gh|glab|wrangler|flyctl|fly|vercel|netlify|supabase|modal|hf|railway)[ \\f](?:secrets?|variable|env)[ \\f](?:set|put|add|create)", "--body|-b|--value|-v", "gh secret set API_TOKEN --body q9Wm3Zx8Lk2V"),
+    Rule("tool-secret-pairs", "secret", "NAME=value pairs that are secrets by the command",
+         r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)(?:[ \f][^\n|;&]{0,200})?[ \f][A-Za-z0-9_.-]{1,64}=", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{1,4096}|[^\s\"'`\f]{1,4096}))", check=is_argument,
+         hits=("fly secrets set STRIPE=q9Wm3Zx8Lk2V -a app",), misses=("fly secrets set A=$A",)),
     _pair("curl", "curl|curlie|xh|http|https|httpie|wget|aria2c|lynx|ab|hey|wrk|siege|elasticdump|nuclei|ffuf", "-u|--user|-U|--proxy-user|-a|--auth|-A", "curl -u ci-bot:iM^nQgiwV.BqiJRD https://x", 'curl -u "$USER:$PASS" https://x/link', "curl -u : --negotiate https://x", "curl --user name https://x/a:b"),
     _pair("smb", "smbclient|smbmap|rpcclient|smbget|mount.cifs|nmblookup|net[ \\f](?:ads|rpc)", "-U|--user", "smbclient //srv/share -U bob%Zx81kk2!q"),
     Rule("tool-htpasswd", "password", "the password that htpasswd takes last",
@@ -81,6 +85,6 @@ RULES: Final[tuple[Rule, ...]] = (
          r"[ =\f]\\?[\"']?pass:", r"(?P<secret>[^\s\"'`\f]{1,512})", check=is_argument, fingerprint=False,
          hits=("openssl pkcs12 -in c.p12 -nodes -passin pass:M.HiKqfwFH2+Y",), misses=("openssl x -passin pass:$PW",)),
     Rule("tool-git-config", "password", "a credential line for git or npm",
-         r"(?:password|_authToken|_password|_auth)[ ]?=[ ]?", r"\\{0,3}[\"']?(?P<secret>[^\s\"'`;,&]{6,4096})", check=is_argument, fingerprint=False,
+         r"(?:_authToken|_password|_auth)[ ]?=[ ]?", r"\\{0,3}[\"']?(?P<secret>[^\s\"'`;,&]{6,4096})", check=is_argument, fingerprint=False,
          hits=("//registry/:_authToken=abc12345",), misses=("_authToken=${NPM_TOKEN}",)),
 )  # fmt: skip
