@@ -20,8 +20,9 @@ ReadAt = Callable[[int, int], bytes]
 class Mark(msgspec.Struct, frozen=True, array_like=True):
     """What is stored beside a position; digests are keyed, the bytes behind them are unredacted.
 
-    `path` is raw bytes because a file name need not be UTF-8. `packed` is (size, mtime_ns, inode)
-    of a compressed file read to its end. `tail` says the position follows a line without newline.
+    `seen` is when (epoch seconds) all names had last been looked at. `path` is raw
+    bytes because a file name need not be UTF-8. `packed` is (size, mtime_ns, inode) of a compressed
+    file read to its end. `tail` says the position follows a line without newline.
     """
 
     path: bytes

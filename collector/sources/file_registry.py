@@ -44,6 +44,7 @@ class Registry:
     copies: dict[Key, Copy] = field(default_factory=dict)
     former: dict[Key, Copy] = field(default_factory=dict)
     empty: dict[Key, str] = field(default_factory=dict)
+    asleep: dict[str, Stream] = field(default_factory=dict)
     alike: dict[bytes, list[Stream]] = field(default_factory=dict)
     again: bool = False
 
@@ -155,6 +156,8 @@ class Registry:
         self._place(stream, candidate)
         self.by_key[candidate.key] = stream
         self.note_beginning(stream)
+        if stream.stored is not None:
+            self.asleep[stream.id] = stream
         self.pool.adopt(stream, reader)
 
     def note_beginning(self, stream: Stream) -> None:
@@ -169,6 +172,7 @@ class Registry:
         self.pool.drop(stream.id)
         self.streams.pop(stream.id, None)
         self.missing.pop(stream.id, None)
+        self.asleep.pop(stream.id, None)
         prefix = stream.trace.head_raw[:PREFIX_BYTES]
         known = [other for other in self.alike.get(prefix, []) if other is not stream]
         if known:
@@ -236,8 +240,10 @@ class Registry:
     def admit(self, candidate: Candidate, reader: Reader) -> Stream | None:
         """The stream that a new file is or continues; None if it is a copy of another one."""
         stream = self._missing_one(candidate, reader)
-        if stream is None and self._is_copy(candidate, reader):
-            return None
+        if stream is None:
+            self._wake(reader)
+            if self._is_copy(candidate, reader):
+                return None
         # Looking for its original may have shown that a truncated file lives on in this one.
         stream = stream or self._missing_one(candidate, reader) or self._adopted(candidate, reader)
         if stream is None:
@@ -258,6 +264,31 @@ class Registry:
             if heads[size] == known.head and take_up(stream, candidate, reader):
                 return stream
         return None
+
+    def _wake(self, reader: Reader) -> None:
+        """Unpack archives that begin like a new file: only then is it known that it is a copy."""
+        heads: dict[int, bytes] = {}
+        for stream in list(self.asleep.values()):
+            if stream.stored is None or stream.id in self.missing:
+                del self.asleep[stream.id]
+                continue
+            size = min(HEAD_BYTES, stream.stored.end)
+            if size not in heads:
+                heads[size] = self.prints.digest(reader.read_at(0, size))
+            if heads[size] == stream.stored.head:
+                self._wake_one(stream)
+
+    def _wake_one(self, stream: Stream) -> None:
+        try:
+            read_at = self.pool.get(stream).read_at
+            if stream.stored is None or not self.prints.fits(read_at, stream.stored):
+                return
+            stream.trace = stream.trace.at(read_at, stream.trace.end)
+        except OSError:
+            return
+        stream.stored = None
+        del self.asleep[stream.id]
+        self.note_beginning(stream)
 
     def _is_copy(self, candidate: Candidate, reader: Reader) -> bool:
         beginning = reader.read_at(0, HEAD_BYTES)

@@ -113,6 +113,7 @@ class Round:
 
     def look(self) -> None:
         """Read whatever is new in any file."""
+        self._drain.looked_at = time.time()
         horizon = self._registry.horizon(self._names)
         for _ in range(MAX_PASSES):
             self._registry.again = False

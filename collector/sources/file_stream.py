@@ -165,6 +165,8 @@ class Drain:
 
     def __init__(self, source: str, emit: Callable[[Emission], None], stop: Event) -> None:
         self._source, self._emit, self._stop = source, emit, stop
+        # When names were last looked at: what was written later may be in a file not seen yet.
+        self.looked_at = time.time()
 
     def plain(self, stream: Stream, reader: Reader, limit: int) -> None:
         """Emit whole lines up to `limit`, the size of the file when the turn began."""
@@ -309,7 +311,7 @@ class Drain:
         path = os.fsencode(stream.real_path or stream.path)
         dev, ino = stream.key
         done = stream.packed_done
-        return encode_mark(Mark(path, dev, ino, known.head, known.last, time.time(), tail, done))
+        return encode_mark(Mark(path, dev, ino, known.head, known.last, self.looked_at, tail, done))
 
 
 def too_long_to_take(stream: Stream) -> bool:

@@ -208,6 +208,17 @@ def test_gz_beside_the_rotated_file_is_not_read_again(tmp_path: Path) -> None:
     assert ledger.once().once().ids == list(range(1, 100))
 
 
+def test_a_plain_file_beside_an_archive_that_was_read_is_not_read_again(tmp_path: Path) -> None:
+    """Also after restarts that knew the finished archive without unpacking it."""
+    log = tmp_path / "in.jsonl.1"
+    log.write_bytes(events(1, 30))
+    content = log.read_bytes()
+    pack(log)
+    ledger = Ledger(tmp_path / "in.jsonl*").once().once()
+    log.write_bytes(content)
+    assert ledger.once().once().ids == list(range(1, 31))
+
+
 def test_a_first_start_beside_a_file_and_its_gz_reads_it_once(tmp_path: Path) -> None:
     """Equal content is one stream even if neither was seen before."""
     log = tmp_path / "in.jsonl.1"
