@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,12 @@ def test_the_index_of_decisions_is_complete() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", (folder / "README.md").read_text())
     assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
+
+
+def test_the_constraints_pin_every_dependency() -> None:
+    """What pyproject.toml asks for, constraints.txt has; else a fresh clone lacks it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[^A-Za-z0-9._-]", line)[0].lower().replace("_", "-") for line in asked}
+    text = (ROOT / "constraints.txt").read_text()
+    assert names - set(re.findall(r"^([a-z0-9._-]+)==", text, re.M)) == set()
