@@ -22,19 +22,11 @@ class Pool:
     def get(self, stream: Stream) -> Reader:
         """The stream's file; OSError if it cannot be opened, FileNotFoundError if it moved."""
         held = self._open.get(stream.id)
-        reader = held[0] if held else self._opened(stream)
+        reader = held[0] if held else open_reader(stream.path, stream.key)
         self._open[stream.id] = reader, time.monotonic()
         self._open.move_to_end(stream.id)
         while len(self._open) > self._limit:
             self.drop(next(iter(self._open)))
-        return reader
-
-    def _opened(self, stream: Stream) -> Reader:
-        reader = open_reader(stream.path)
-        info = reader.stat()
-        if (info.st_dev, info.st_ino) != stream.key:
-            reader.close()
-            raise FileNotFoundError
         return reader
 
     def holds(self, stream: Stream) -> bool:

@@ -118,11 +118,19 @@ def is_packed(path: str) -> bool:
     return path.endswith(".gz")
 
 
-def open_reader(path: str) -> Reader:
-    """The file at `path`; OSError if it cannot be opened, NotRegularError if it is no file."""
+def open_reader(path: str, key: tuple[int, int]) -> Reader:
+    """The file at `path`, if it is still the one of this device and inode.
+
+    OSError if it cannot be opened, NotRegularError if it is no regular file, FileNotFoundError if
+    the name was given to another file since it was looked at.
+    """
     # A FIFO swapped in after the look at it must not block us.
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode):
         os.close(fd)
         raise NotRegularError
+    if (info.st_dev, info.st_ino) != key:
+        os.close(fd)
+        raise FileNotFoundError
     return Packed(fd) if is_packed(path) else Plain(fd)

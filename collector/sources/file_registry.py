@@ -212,7 +212,7 @@ class Registry:
         if not candidate.packed and candidate.size < stream.known.end:
             return False
         try:
-            reader = open_reader(candidate.path)
+            reader = open_reader(candidate.path, candidate.key)
         except OSError:
             return False
         try:

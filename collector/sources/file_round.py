@@ -192,7 +192,7 @@ class Round:
         if candidate.size == 0:
             return
         try:
-            reader = open_reader(candidate.path)
+            reader = open_reader(candidate.path, candidate.key)
         except (FileNotFoundError, NotRegularError):
             self._registry.again = True
             return
