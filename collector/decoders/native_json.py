@@ -34,7 +34,8 @@ from collector.decoders.native_record import Members, Number, RecordError, add
 _FIELD_SET: Final = frozenset(FIELDS)
 # How many rows tell which fields a block has; into how many parts a block with a bad line is cut,
 # and from how few lines on each line is looked at alone.
-_SAMPLE_ROWS: Final = 16
+# A member that one record in forty has is met with a chance of 96 %.
+_SAMPLE_ROWS: Final = 128
 _PARTS: Final = 8
 _FEW_LINES: Final = 48
 
@@ -253,9 +254,10 @@ def _count_keys(data: bytes) -> int:
 
 
 def _columns(records: Sequence[Any], keys: int) -> dict[str, pa.Array]:
-    """The columns that hold values: those of the first rows if they explain every key, else all."""
-    sample = records[:_SAMPLE_ROWS]
-    names = [n for n in FIELDS if any(getattr(record, n) is not None for record in sample)]
+    """The columns that hold values: those of a sample if they explain every key, else all."""
+    sample = records[:: max(1, len(records) // _SAMPLE_ROWS)]
+    seen = dict(zip(FIELDS, zip(*map(msgspec.structs.astuple, sample), strict=True), strict=True))
+    names = [name for name in FIELDS if seen[name].count(None) < len(sample)]
     columns = _arrays(records, names)
     if _values(columns) != keys:
         columns |= _arrays(records, [name for name in FIELDS if name not in columns])
