@@ -71,8 +71,11 @@ class Sink(Protocol):
 
 
 class _Stdout:
+    def __init__(self, screen: Screen) -> None:
+        self._terminal = screen.terminal
+
     def write(self, data: bytes) -> None:
-        output.put_bytes(data)
+        output.put_document(data, terminal=self._terminal)
 
 
 def order_of(
@@ -103,7 +106,7 @@ def export(call: Call, store: StorePaths, asked: Question, order: Order) -> Exit
         _refuse_terminal(screen, store, asked, order)
     after = cursors.position(store.control, order.cursor) if order.cursor else 0
     if order.path is None:
-        result = _write(_Stdout(), store, asked, order, after)
+        result = _write(_Stdout(screen), store, asked, order, after)
         output.flush()
         described = "stdout"
     else:

@@ -131,7 +131,9 @@ def _notes(row: Row, setting: Setting) -> Iterator[str]:
         yield from _wrapped("mask", f"{secrets}: {kinds}", setting)
     for flag in (row.get("flags") or "").split(","):
         if flag:
-            yield from _wrapped("flag", f"{flag}: {_FLAGS.get(flag, 'see the docs')}", setting)
+            yield from _wrapped(
+                "flag", f"{safe(flag, setting.glyphs)}: {_FLAGS.get(flag, 'see the docs')}", setting
+            )
     if message := row.get("message"):
         yield f"{'text':<6}{safe(message, setting.glyphs)}"
 

@@ -64,7 +64,7 @@ def situation_lines(
     head = f"{moment:%a %Y-%m-%d} {times.short_clock(now, zone)}"
     lines = [f"{host} {glyphs.dot} store {found.store} {glyphs.dot} {head}", ""]
     lines.append(_line("collector", *_collector(found, now)))
-    lines.append(_line("record", *_record(found, now, zone, prog)))
+    lines.append(_line("record", *_record(found, now, zone, (prog, glyphs))))
     for cursor in found.cursors:
         until = times.moment(cursor.updated_at, zone, now)
         behind = found.last_seq - cursor.seq
@@ -108,17 +108,18 @@ def ended(collector: Collector, now: int) -> str:
     return word + ago
 
 
-def _record(found: Situation, now: int, zone: tzinfo, prog: str) -> tuple[str, str]:
+def _record(found: Situation, now: int, zone: tzinfo, who: tuple[str, Glyphs]) -> tuple[str, str]:
     if not found.open_gaps:
         if found.collector.state in ("running", "never"):
             return "complete", "no source is missing"
         last = found.collector.stopped or found.collector.heartbeat
         since = f" since {times.moment(last, zone, now)}" if last else ""
         return "INCOMPLETE", f"nothing is read{since}"
+    prog, glyphs = who
     gap, more = found.open_gaps[0], len(found.open_gaps) - 1
     others = f" and {more} more" if more else ""
     since = times.clock(gap.since, zone)
-    return "INCOMPLETE", f"{gap.source} down since {since}{others} ({prog} gaps)"
+    return "INCOMPLETE", f"{safe(gap.source, glyphs)} down since {since}{others} ({prog} gaps)"
 
 
 def _run(found: Situation, now: int, zone: tzinfo, glyphs: Glyphs, columns: int) -> list[str]:

@@ -1,7 +1,8 @@
 """`audit query`: the answer in the wanted form, and the exit code that scripts rely on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from audit import screen as output
@@ -22,7 +23,7 @@ from query.contracts import Answer, Damaged, Gap
 from query.filters import column_named
 
 if TYPE_CHECKING:
-    from exporters.contracts import Encoder, Format
+    from exporters.contracts import Encoder
 
 TABLE: Final = "table"
 # Headers and footers stay on one line of the narrowest usual terminal.
@@ -160,7 +161,7 @@ def _table(call: Call, store: StorePaths, asked: Question, wanted: Wanted, scree
     limit = wanted.limit
     found = newest_lines(store, asked, limit.number, oldest=limit.oldest, merged=merged)
     lines = found.lines if wanted.order == "asc" else found.lines[::-1]
-    output.put(text_of(lines, screen, renderer))
+    output.put_painted(text_of(lines, screen, renderer))
     if found.lines:
         screen.remark(_footer(found.lines, found.more, wanted, found.answer), quiet=wanted.quiet)
     answer = found.answer
@@ -178,7 +179,7 @@ def _whole_table(
         rows = engine.rows_of(page.table)
         number += len(rows)
         lines = fold(merge(rows)) if merged else [line_of(row) for row in rows]
-        output.put(text_of(lines, screen, renderer))
+        output.put_painted(text_of(lines, screen, renderer))
     return Found(number, _gaps(store, asked), tuple(damaged.values()))
 
 
@@ -195,13 +196,15 @@ def _data(store: StorePaths, asked: Question, wanted: Wanted, screen: Screen) ->
     if screen.terminal and not chosen.text:
         raise UsageError(f"{chosen.name} on a terminal", hint="-o FILE with export, or | a file")
     encoder = chosen.make(wanted.columns or ALL_COLUMNS)
-    output.put_bytes(encoder.start())
+    put = partial(output.put_document, terminal=screen.terminal)
+    put(encoder.start())
     limit = wanted.limit.number
     if wanted.order == "asc" and (limit is None):
-        found = _paged(store, asked, encoder, chosen)
+        found = _paged(store, asked, encoder, put)
     else:
         found = _at_once(store, asked, wanted, encoder, screen)
-    output.put_bytes(encoder.end())
+
+    put(encoder.end())
     output.flush()
     return found
 
@@ -214,14 +217,16 @@ def _at_once(
     limit = wanted.limit
     request = asked.request(limit.number, oldest=limit.oldest, order=wanted.order)
     answer = engine.answer(store, request)
-    output.put_bytes(encoder.rows(answer.rows))
+    output.put_document(encoder.rows(answer.rows), terminal=screen.terminal)
     if answer.more:
         end = "oldest" if limit.oldest else "newest"
         screen.remark(f"{end} {limit.number} shown, more match; -n 0 for all", quiet=wanted.quiet)
     return Found(len(answer.rows), answer.gaps, answer.damaged, answer.searched)
 
 
-def _paged(store: StorePaths, asked: Question, encoder: "Encoder", _chosen: "Format") -> Found:
+def _paged(
+    store: StorePaths, asked: Question, encoder: "Encoder", put: Callable[[bytes], None]
+) -> Found:
     from query import engine
 
     number, damaged = 0, {}
@@ -229,7 +234,7 @@ def _paged(store: StorePaths, asked: Question, encoder: "Encoder", _chosen: "For
         damaged.update({file.path: file for file in page.damaged})
         number += page.rows
         for batch in arrow_batches(page.table):
-            output.put_bytes(encoder.batch(batch))
+            put(encoder.batch(batch))
     return Found(number, _gaps(store, asked), tuple(damaged.values()))
 
 
@@ -240,18 +245,17 @@ def arrow_batches(table: Any) -> Iterator[Any]:
     yield from pa.table(table).to_batches()
 
 
-def header(call: Call, store: StorePaths, asked: Question, number: str) -> str:
+def header(
+    call: Call, store: StorePaths, asked: Question, number: str, *, zone: bool = False
+) -> str:
     """One line: filters, window or number, zone, host, store."""
     parts = described(asked, call.now())
     bounded = asked.window.since is not None or asked.window.until is not None
     if not bounded:
-        parts += [number, f"times {zone_offset(asked, call.now())}"]
+        parts.append(number)
+    if not bounded or zone:
+        parts.append(f"times {clock(call.now(), asked.zone)[8:]}")
     return " · ".join([*parts, wiring.host_name(call), wiring.store_id(store)])
-
-
-def zone_offset(asked: Question, now: int) -> str:
-    """`+09`, as of now."""
-    return clock(now, asked.zone)[8:]
 
 
 def _count_words(_asked: Question, wanted: Wanted) -> str:

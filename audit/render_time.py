@@ -82,11 +82,16 @@ def duration(micros: int) -> str:
         return f"{micros / _SECOND:.1f}s"
     if micros < _MINUTE:
         return f"{micros // _SECOND}s"
+    large, small, size_large, size_small = _units(micros)
+    rest = micros % size_large // size_small
+    return f"{micros // size_large}{large}" + (f"{rest:02d}{small}" if rest else "")
+
+
+def _units(micros: int) -> tuple[str, str, int, int]:
+    """The two largest units of a duration of a minute or more."""
     if micros < _HOUR:
-        return f"{micros // _MINUTE}m{micros % _MINUTE // _SECOND:02d}s"
-    if micros < _DAY:
-        return f"{micros // _HOUR}h{micros % _HOUR // _MINUTE:02d}m"
-    return f"{micros // _DAY}d{micros % _DAY // _HOUR:02d}h"
+        return "m", "s", _MINUTE, _SECOND
+    return ("h", "m", _HOUR, _MINUTE) if micros < _DAY else ("d", "h", _DAY, _HOUR)
 
 
 def spoken(micros: int) -> str:
@@ -95,9 +100,9 @@ def spoken(micros: int) -> str:
         return f"{micros / _SECOND:.1f} s"
     if micros < _MINUTE:
         return f"{micros // _SECOND} s"
-    if micros < _HOUR:
-        return f"{micros // _MINUTE} m {micros % _MINUTE // _SECOND:02d} s"
-    return f"{micros // _HOUR} h {micros % _HOUR // _MINUTE:02d} m"
+    large, small, size_large, size_small = _units(micros)
+    rest = micros % size_large // size_small
+    return f"{micros // size_large} {large}" + (f" {rest} {small}" if rest else "")
 
 
 def spoken_micros(micros: int) -> str:

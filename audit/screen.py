@@ -13,6 +13,7 @@ from audit.render import Look
 from audit.render_style import ASCII, UNICODE, Glyphs
 from audit.render_time import day
 from audit.say import Voice, is_terminal, speaks_utf8, wants_colour
+from audit_events.text import terminal as harmless
 
 MIN_COLUMNS: Final = 20
 
@@ -54,7 +55,12 @@ def screen(call: Call, color: str = "auto") -> Screen:
 
 
 def put(lines: Iterable[str]) -> None:
-    """Lines to stdout, at once; whatever they hold can be encoded."""
+    """Lines to stdout, at once; escaped once more, should a page have forgotten to."""
+    put_painted(harmless(line) for line in lines)
+
+
+def put_painted(lines: Iterable[str]) -> None:
+    """Lines that hold our own colours, and whose texts are escaped already."""
     for line in lines:
         put_bytes((line + "\n").encode(errors="backslashreplace"))
     flush()
@@ -63,6 +69,14 @@ def put(lines: Iterable[str]) -> None:
 def put_bytes(data: bytes) -> None:
     """Bytes to stdout."""
     sys.stdout.buffer.write(data)
+
+
+def put_document(data: bytes, *, terminal: bool) -> None:
+    """A piece of a data format; on a terminal nothing in it can move the cursor."""
+    if terminal:
+        text = data.decode(errors="backslashreplace")
+        data = "\n".join(harmless(line) for line in text.split("\n")).encode()
+    put_bytes(data)
 
 
 def flush() -> None:

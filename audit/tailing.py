@@ -77,7 +77,7 @@ class _Text:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print at once."""
-        output.put(text_of(lines, self._screen, self._renderer))
+        output.put_painted(text_of(lines, self._screen, self._renderer))
 
     def gap(self, gap: Gap) -> None:
         """A gap is a line among the others."""
@@ -90,12 +90,13 @@ class _Data:
     def __init__(self, screen: Screen, encoder: Any) -> None:
         self._screen = screen
         self._encoder = encoder
-        output.put_bytes(encoder.start())
+        output.put_document(encoder.start(), terminal=screen.terminal)
 
     def lines(self, lines: Iterable[Line]) -> None:
         """One write an event, so that no reader waits for the next one."""
         for line in lines:
-            output.put_bytes(self._encoder.rows([line.row]))
+            data = self._encoder.rows([line.row])
+            output.put_document(data, terminal=self._screen.terminal)
         output.flush()
 
     def gap(self, gap: Gap) -> None:

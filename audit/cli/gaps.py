@@ -44,7 +44,7 @@ def command(
         output.put([f"[{elements}]"])
         return Exit.DONE
     asked = Question({"source": tuple(source)} if source else {}, span, zone)
-    screen.remark(header(call, store, asked, "all gaps"), quiet=quiet)
+    screen.remark(header(call, store, asked, "all gaps", zone=True), quiet=quiet)
     columns = screen.columns if screen.terminal else None
     output.put(page_gaps.gap_lines(gaps, now=now, zone=zone, glyphs=screen.glyphs, columns=columns))
     length = None if span.since is None else (span.until or now) - span.since

@@ -30,7 +30,7 @@ def command(
     """Ask: by decision, path, rule, run, time and more; the newest 100, oldest first.
 
     audit query --deny --since 1h
-    audit query --path "**/.ssh" --run last --json
+    audit query --path "**/.ssh/**" --run last --json
     audit query --rule filesystem.deny.1 --since yesterday --count
     """
     store = wiring.find_store(ctx.obj)

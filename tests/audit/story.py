@@ -65,7 +65,7 @@ def event(seq: int, clock: str, decision: str | None, by: str, **values: Any) ->
         "policy": "agent-readonly",
         "policy_digest": DIGEST,
         "rule_section": section or None,
-        "rule_index": int(index) if index else None,
+        "rule_index": int(index) if index.isdecimal() else None,
         "rule_origin": "reported" if rule else None,
         **values,
     }
