@@ -10,7 +10,15 @@ from query.contracts import Answer, Damaged, Gap, Request, Row
 from query.filters import compile_request
 from query.plan import bounds, looks, prune
 from query.predicates import Clause, all_of
-from query.reader import ARROW_COLUMNS, MissingFileError, Reader, seq_of, to_row
+from query.reader import (
+    ARROW_COLUMNS,
+    ROW_COLUMNS,
+    MissingFileError,
+    Query,
+    Reader,
+    seq_of,
+    to_row,
+)
 from query.runs import with_runs_resolved
 from query.snapshot import Part, Snapshot, open_snapshot
 
@@ -135,17 +143,11 @@ class _Turn:
             [compile_request(self.request), Clause("seq BETWEEN ? AND ?", (first, last))]
         )
         tail = Clause("ORDER BY seq LIMIT ?", (self.page_rows,))
-        with Reader(snapshot, final=final) as reader:
-            table = reader.fetch(parts, ARROW_COLUMNS, where, tail, _table)
+        with Reader(snapshot, parts, final=final) as reader:
+            table = reader.table(parts, Query(ARROW_COLUMNS, where, tail))
             full = table.num_rows == self.page_rows
             upto = int(table.column("seq")[-1].as_py()) if full else last
             return Page(table, table.num_rows, upto, reader.damaged)
-
-
-def _table(relation: Any) -> Any:
-    from arro3.core import Table
-
-    return Table.from_arrow(relation)
 
 
 def _with_snapshot(store: StorePaths, work: Callable[[Snapshot, bool], T]) -> T:
@@ -161,7 +163,7 @@ def _with_snapshot(store: StorePaths, work: Callable[[Snapshot, bool], T]) -> T:
 def _answer(snapshot: Snapshot, request: Request, final: bool) -> Answer:
     request = with_runs_resolved(request, snapshot.con)
     parts = prune(snapshot.parts, request)
-    with Reader(snapshot, final=final) as reader:
+    with Reader(snapshot, parts, final=final) as reader:
         if request.limit is None:
             found, searched = _all(reader, parts, request), sum(part.rows for part in parts)
         else:
@@ -180,7 +182,7 @@ def _answer(snapshot: Snapshot, request: Request, final: bool) -> Answer:
 
 
 def _all(reader: Reader, parts: Sequence[Part], request: Request) -> list[tuple[Any, ...]]:
-    return reader.rows(parts, compile_request(request), Clause(""))
+    return reader.rows(parts, Query(ROW_COLUMNS, compile_request(request)))
 
 
 def _some(
@@ -189,13 +191,14 @@ def _some(
     """One more than `limit` rows from the wanted end, nearest it first, and the rows looked at."""
     where, want, oldest = compile_request(request), limit + 1, request.oldest
     tail = Clause(f"ORDER BY seq {'ASC' if oldest else 'DESC'} LIMIT ?", (want,))
+    query = Query(ROW_COLUMNS, where, tail)
     found: list[tuple[Any, ...]] = []
     searched = 0
     for look in looks(parts, oldest=oldest):
         if len(found) == want and not _may_hold_nearer(look[0], seq_of(found[-1]), oldest=oldest):
             break
         searched += sum(part.rows for part in look)
-        found += reader.rows(look, where, tail)
+        found += reader.rows(look, query)
         found.sort(key=seq_of, reverse=not oldest)
         del found[want:]
     return found, searched
@@ -209,11 +212,8 @@ def _count(snapshot: Snapshot, request: Request, final: bool) -> Count:
     request = replace(with_runs_resolved(request, snapshot.con), limit=None)
     parts = prune(snapshot.parts, request)
     columns = "count(*), coalesce(sum(count) FILTER (WHERE kind <> 'gap'), 0)::BIGINT"
-    with Reader(snapshot, final=final) as reader:
-        found = reader.fetch(
-            parts, columns, compile_request(request), Clause(""), lambda r: r.fetchall()
-        )
-        records, events = found[0]
+    with Reader(snapshot, parts, final=final) as reader:
+        records, events = reader.rows(parts, Query(columns, compile_request(request)))[0]
         return Count(
             records=records,
             events=events,

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -25,6 +26,7 @@ ROW_COLUMNS: Final = ", ".join(
     f"epoch_us({c.name}) AS {c.name}" if c.type == "timestamp" else c.name for c in COLUMNS
 )
 ARROW_COLUMNS: Final = ", ".join(COLUMN_NAMES)
+_ALL, _NOTHING = Clause("true"), Clause("")
 _STORE, _SEQ = COLUMN_NAMES.index("store"), COLUMN_NAMES.index("seq")
 
 
@@ -32,17 +34,26 @@ class MissingFileError(Exception):
     """A file of the snapshot is gone: a compaction replaced it, or somebody removed it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to ask of the parts: columns, condition, and how to order and limit."""
+
+    columns: str
+    where: Clause = _ALL
+    tail: Clause = _NOTHING
+
+
 class Reader:
-    """Runs one SELECT over parts of a snapshot; remembers which files could not be read.
+    """Asks parts of one snapshot; remembers which files could not be read.
 
     `final` says that a missing file is damage; otherwise it raises MissingFileError, for the caller
-    to try a new snapshot.
+    to try a new snapshot. Only files among `parts` can be read at all.
     """
 
-    def __init__(self, snapshot: Snapshot, *, final: bool) -> None:
+    def __init__(self, snapshot: Snapshot, parts: Sequence[Part], *, final: bool) -> None:
         self._snapshot = snapshot
         self._final = final
-        self._files = [p for p in snapshot.parts if p.path is not None]
+        self._files = [part for part in parts if part.path is not None]
         self._bad: dict[str, Damaged] = {}
         self._checked: set[str] = set()
         self._con: Any = None
@@ -63,29 +74,47 @@ class Reader:
         """The files that were left out, by path."""
         return tuple(self._bad[path] for path in sorted(self._bad))
 
-    def rows(self, parts: Sequence[Part], where: Clause, tail: Clause) -> list[tuple[Any, ...]]:
-        """All columns of the matching rows as tuples, times in µs; `tail` orders and limits."""
-        found: list[tuple[Any, ...]] = self.fetch(
-            parts, ROW_COLUMNS, where, tail, lambda relation: relation.fetchall()
-        )
+    def rows(self, parts: Sequence[Part], query: Query) -> list[tuple[Any, ...]]:
+        """The result over every part that can be read, as tuples; QueryError if there is none."""
+        found: list[tuple[Any, ...]] = self._over_readable(parts, query, self._rows)
         return found
 
-    def fetch(
-        self,
-        parts: Sequence[Part],
-        columns: str,
-        where: Clause,
-        tail: Clause,
-        take: Callable[[Any], Any],
+    def table(self, parts: Sequence[Part], query: Query) -> Any:
+        """The same as an Arrow table that needs no pyarrow."""
+        return self._over_readable(parts, query, self._table)
+
+    def _over_readable(
+        self, parts: Sequence[Part], query: Query, take: Callable[[str, Sequence[Any]], Any]
     ) -> Any:
-        """What `take` makes of the result over every part that can be read."""
         good = [part for part in parts if self._usable(part)]
         try:
-            return self._run(good, columns, where, tail, take)
+            return self._run(good, query, take)
         except _engine_errors() as error:
-            if _own_fault(error) or not self._blame(good, columns, where, tail, take):
+            if _own_fault(error) or not self._blame(good, query):
                 raise _refused(error) from None
-        return self.fetch(parts, columns, where, tail, take)
+        return self._over_readable(parts, query, take)
+
+    def _run(
+        self, parts: Sequence[Part], query: Query, take: Callable[[str, Sequence[Any]], Any]
+    ) -> Any:
+        source = self._source(parts)
+        sql = (
+            f"SELECT {query.columns} FROM ({source.sql}) AS events"  # noqa: S608
+            f" WHERE {query.where.sql} {query.tail.sql}"
+        )
+        return take(sql, [*source.params, *query.where.params, *query.tail.params])
+
+    def _rows(self, sql: str, params: Sequence[Any]) -> Any:
+        # Of DuckDB's ways to run a statement with values this one heeds Ctrl-C.
+        try:
+            return self._engine().execute(sql, params).fetchall()
+        except RuntimeError:
+            raise KeyboardInterrupt from None
+
+    def _table(self, sql: str, params: Sequence[Any]) -> Any:
+        from arro3.core import Table
+
+        return Table.from_arrow(self._engine().sql(sql, params=params))
 
     def _usable(self, part: Part) -> bool:
         """False for a file known to be bad; its size is looked at first, as that is cheap."""
@@ -112,22 +141,22 @@ class Reader:
             return False
         return bool(found[0][0] == part.rows)
 
-    def _blame(self, parts: Sequence[Part], *query: Any) -> bool:
+    def _blame(self, parts: Sequence[Part], query: Query) -> bool:
         """Ask every file on its own; True if the fault lies in files, which are then marked."""
         before = len(self._bad)
-        if not self._answers([part for part in parts if part.path is None], *query):
+        if not self._answers([part for part in parts if part.path is None], query):
             return False
         for part in parts:
             self._checked.discard(part.path or "")
-            if part.path is not None and self._usable(part) and not self._answers([part], *query):
+            if part.path is not None and self._usable(part) and not self._answers([part], query):
                 self._mark(part)
         return len(self._bad) > before
 
-    def _answers(self, parts: Sequence[Part], *query: Any) -> bool:
+    def _answers(self, parts: Sequence[Part], query: Query) -> bool:
         # An internal error leaves an engine unusable, so each try gets a new one.
         self._close()
         try:
-            self._run(parts, *query)
+            self._run(parts, query, self._rows)
         except _engine_errors() as error:
             self._close()
             if _own_fault(error):
@@ -138,19 +167,6 @@ class Reader:
     def _mark(self, part: Part) -> None:
         path = part.path or ""
         self._bad[path] = Damaged(part.shown_path, part.rows)
-
-    def _run(
-        self,
-        parts: Sequence[Part],
-        columns: str,
-        where: Clause,
-        tail: Clause,
-        take: Callable[[Any], Any],
-    ) -> Any:
-        con = self._engine()
-        source = self._source(parts)
-        sql = f"SELECT {columns} FROM ({source.sql}) AS events WHERE {where.sql} {tail.sql}"  # noqa: S608
-        return take(con.sql(sql, params=[*source.params, *where.params, *tail.params]))
 
     def _source(self, parts: Sequence[Part]) -> Clause:
         selects = [f"SELECT {select_list(())} WHERE false"]
@@ -212,7 +228,7 @@ def open_engine(files: Iterable[str], scratch: Path) -> Any:
 
 
 def to_row(values: Sequence[Any]) -> Row:
-    """A tuple of `Reader.rows` as a Row: nulls left out, event_id first."""
+    """A tuple of ROW_COLUMNS as a Row: nulls left out, event_id first."""
     row: Row = {"event_id": f"{values[_STORE]}-{values[_SEQ]}"}
     row.update(
         (name, value) for name, value in zip(COLUMN_NAMES, values, strict=True) if value is not None
@@ -221,7 +237,7 @@ def to_row(values: Sequence[Any]) -> Row:
 
 
 def seq_of(values: Sequence[Any]) -> int:
-    """The seq in a tuple of `Reader.rows`."""
+    """The seq in a tuple of ROW_COLUMNS."""
     return int(values[_SEQ])
 
 

@@ -15,7 +15,7 @@ from audit_events.errors import StorageError
 from audit_events.layout import StorePaths
 from audit_events.schema import COLUMN_NAMES
 from query.contracts import Gap, Request, Row
-from query.engine import pages, rows_of
+from query.engine import Page, pages, rows_of
 from query.filters import compile_request
 from query.reader import ROW_COLUMNS, decode_batch, open_engine, select_list, to_row
 from query.runs import with_runs_resolved
@@ -68,7 +68,7 @@ def follow(
             elif time.monotonic() - told >= quiet_s:
                 told = time.monotonic()
                 yield News([], (), follower.after)
-            else:
+            elif not follower.behind:
                 bell.wait()
 
 
@@ -77,6 +77,8 @@ class _Follower:
 
     def __init__(self, store: StorePaths, after: int, request: Request) -> None:
         self.after = after
+        # True if more was committed than the last news held.
+        self.behind = False
         self._store = store
         self._con = connect(store)
         self._inode = _inode(store.spool)
@@ -84,6 +86,7 @@ class _Follower:
         self._missing_since: float | None = None
         self._told: dict[int, Gap] = {}
         self._last_gap = self._newest_gap()
+        self._archive: Iterator[Page] | None = None
         self._request = with_runs_resolved(request, self._con)
         self._where = compile_request(self._request)
         self._statements: dict[str, Any] = {}
@@ -129,21 +132,20 @@ class _Follower:
             return False
         self._con.close()
         self._con, self._inode, self._version = fresh, inode, -1
-        self._missing_since, self._last_gap = None, 0
+        self._missing_since, self._last_gap, self._archive = None, 0, None
         return True
 
     def _moved(self) -> bool:
         """True if somebody committed, or the last call left something unread."""
         version = int(self._con.execute("PRAGMA data_version").fetchone()[0])
         moved, self._version = version != self._version, version
-        return moved
+        return moved or self.behind
 
     def _read(self) -> News | None:
         gaps = self._changed_gaps()
         last = number(read_meta(self._con), "last_seq")
         rows = self._rows(last) if last > self.after else []
-        if self.after < last:
-            self._version = -1
+        self.behind = self.after < last
         return News(rows, gaps, self.after) if rows or gaps else None
 
     def _rows(self, last: int) -> list[Row]:
@@ -160,18 +162,21 @@ class _Follower:
             upto = end
         if not tables:
             return self._sealed_rows(last)
+        self._archive = None
         rows = [row for table in tables for row in self._matching(table)]
         self.after = upto
         return rows
 
     def _sealed_rows(self, last: int) -> list[Row]:
         """What the spool no longer holds, or a hole that a leap left, read as an export would."""
-        for page in pages(self._store, self._request, self.after, NEWS_ROWS, upto=last):
-            self.after = page.upto
-            if page.rows:
-                return rows_of(page.table)
-        self.after = max(self.after, last)
-        return []
+        if self._archive is None:
+            self._archive = pages(self._store, self._request, self.after, NEWS_ROWS, upto=last)
+        page = next(self._archive, None)
+        if page is None:
+            self._archive = None
+            return []
+        self.after = page.upto
+        return rows_of(page.table)
 
     def _matching(self, table: Any) -> list[Row]:
         self._engine.register("batch", table)

@@ -16,8 +16,7 @@ from audit_events.schema import DEFAULT_KINDS
 from query.contracts import Gap, Request, Row, Window
 from query.engine import Count, answer, count, pages, row_pages
 from query.filters import BY_FLAG
-from query.predicates import Clause
-from query.reader import Reader
+from query.reader import Query, Reader
 from query.snapshot import open_snapshot
 from tests.query.stores import DAY_US, STORE, T0, StoreWriter, build, event
 
@@ -358,9 +357,9 @@ def test_a_file_of_an_older_schema_reads_as_nulls(make_store: Any) -> None:
     """Columns that its version lacks are null; version 0, before the first, lacks all."""
     store = make_store([event(seq) for seq in range(1, 8)])
     store.archive([event(seq) for seq in range(1, 5)], version=0)
-    with open_snapshot(store.paths) as snapshot, Reader(snapshot, final=True) as reader:
-        found = reader.fetch(
-            snapshot.parts, "count(*), count(seq), count(ts)", Clause("true"), Clause(""),
-            lambda relation: relation.fetchall(),
-        )  # fmt: skip
+    with (
+        open_snapshot(store.paths) as snapshot,
+        Reader(snapshot, snapshot.parts, final=True) as reader,
+    ):
+        found = reader.rows(snapshot.parts, Query("count(*), count(seq), count(ts)"))
     assert found == [(11, 7, 7)]

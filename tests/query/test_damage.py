@@ -11,8 +11,7 @@ from audit_events.errors import UsageError
 from query.contracts import Damaged, Request
 from query.engine import answer, count, pages
 from query.plan import FIRST_LOOK_ROWS
-from query.predicates import Clause
-from query.reader import MissingFileError, Reader
+from query.reader import MissingFileError, Query, Reader
 from query.snapshot import open_snapshot
 from tests.query.stores import StoreWriter, build, event
 
@@ -141,10 +140,10 @@ def test_a_missing_file_asks_for_a_new_snapshot_first(store: StoreWriter) -> Non
     first_file(store)[0].unlink()
     with (
         open_snapshot(store.paths) as snapshot,
-        Reader(snapshot, final=False) as reader,
+        Reader(snapshot, snapshot.parts, final=False) as reader,
         pytest.raises(MissingFileError),
     ):
-        reader.rows(snapshot.parts, Clause("true"), Clause(""))
+        reader.rows(snapshot.parts, Query("count(*)"))
 
 
 def test_odd_names_of_the_store_are_just_names(tmp_path: Path) -> None:
