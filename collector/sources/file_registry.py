@@ -213,6 +213,9 @@ class Registry:
             return False
         try:
             reader = open_reader(candidate.path, candidate.key)
+        except FileNotFoundError:
+            self.again = True
+            return False
         except OSError:
             return False
         try:

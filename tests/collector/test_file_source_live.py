@@ -12,7 +12,7 @@ from tests.collector.test_file_source_property import Log
 KEPT = 30
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_busy_log_under_rotation_and_restarts_is_read_exactly_once(
     tmp_path: Path, seed: int
 ) -> None:
@@ -20,7 +20,7 @@ def test_a_busy_log_under_rotation_and_restarts_is_read_exactly_once(
     chance = random.Random(seed)
     log = Log(tmp_path, Ledger(tmp_path / "in.jsonl*"))
     log.append(1)
-    end = time.monotonic() + 2.5
+    end = time.monotonic() + 1.5
     while time.monotonic() < end:
         with log.ledger:
             for _ in range(chance.randint(5, 40)):
