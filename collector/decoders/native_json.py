@@ -255,9 +255,11 @@ def _count_keys(data: bytes) -> int:
 
 def _columns(records: Sequence[Any], keys: int) -> dict[str, pa.Array]:
     """The columns that hold values: those of a sample if they explain every key, else all."""
+    if not records:
+        return {}
     sample = records[:: max(1, len(records) // _SAMPLE_ROWS)]
-    seen = dict(zip(FIELDS, zip(*map(msgspec.structs.astuple, sample), strict=True), strict=True))
-    names = [name for name in FIELDS if seen[name].count(None) < len(sample)]
+    seen = zip(FIELDS, zip(*map(astuple, sample), strict=True), strict=True)
+    names = [name for name, values in seen if values.count(None) < len(sample)]
     columns = _arrays(records, names)
     if _values(columns) != keys:
         columns |= _arrays(records, [name for name in FIELDS if name not in columns])
