@@ -1,4 +1,4 @@
-"""Forms that hide a secret from its rule: escapes, folds, colours, base64, hex; and what is inside."""
+"""Forms that hide a secret from its rule (escapes, folds, base64, hex), and what is inside."""
 
 import base64
 import binascii
@@ -11,9 +11,11 @@ from policies.redact.view import View, unwrapped
 
 # The stems whose base64 (at its three alignments) or hex gives a wrapped secret away.
 _STEMS: Final = (
-    "password", "PASSWORD", "Password", "passwd", "_token", "_TOKEN", "token\"", "Token", "secret", "SECRET", "Secret",
-    "_KEY=", "_key=", "api_key", "API_KEY", "apiKey", "sk-ant-", "sk-proj", "ghp_", "github_pat", "glpat-", "xoxb-", "AKIA",
-    "BEGIN RSA", "BEGIN PRIV", "BEGIN OPENSSH", "BEGIN EC", "PRIVATE KEY", "Bearer ", "Basic ", "https://", "postgres", "oct-", "://",
+    "password", "PASSWORD", "Password", "passwd", "_token", "_TOKEN", "token\"", "Token",
+    "secret", "SECRET", "Secret",
+    "_KEY=", "_key=", "api_key", "API_KEY", "apiKey", "sk-ant-", "sk-proj", "ghp_", "github_pat",
+    "glpat-", "xoxb-", "AKIA", "BEGIN RSA", "BEGIN PRIV", "BEGIN OPENSSH", "BEGIN EC",
+    "PRIVATE KEY", "Bearer ", "Basic ", "https://", "postgres", "oct-", "://",
 )  # fmt: skip
 # Shorter pieces are met by chance in any hash.
 _MIN_STEM_CHARS: Final = 6
@@ -68,9 +70,7 @@ def open_disguises(view: View) -> Iterator[View]:
         yield from _blobs(view, _HEX_BLOB, binascii.unhexlify)
 
 
-def _blobs(
-    view: View, shape: re.Pattern[str], decode: Callable[[str], bytes]
-) -> Iterator[View]:
+def _blobs(view: View, shape: re.Pattern[str], decode: Callable[[str], bytes]) -> Iterator[View]:
     for number, match in enumerate(shape.finditer(view.text)):
         if number >= _MAX_BLOBS:
             return

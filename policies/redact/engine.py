@@ -19,7 +19,7 @@ from policies.redact.scan import Hits
 from policies.redact.state import Open, State, Stream, dump_state, load_state
 from policies.redact.streams import continues, opens
 from policies.redact.types import Redacted
-from policies.redact.view import plain
+from policies.redact.view import BREAK, plain
 
 _OWN_COLUMNS: Final = ("redaction_kinds", "redaction_digest")
 _TEXT_COLUMNS: Final = tuple(
@@ -44,7 +44,7 @@ class _Column:
 
     @property
     def name(self) -> str:
-        return _NAMES[self.number]
+        return str(_NAMES[self.number])
 
 
 class Redactor:
@@ -276,15 +276,34 @@ class _Tally:
 def _scannable(column: _Column) -> tuple[bytes, Any]:
     """The distinct values as stage 1 sees them, joined by newlines, and the length of each."""
     distinct = column.distinct
-    if column.name not in PATH_COLUMNS and pc.any(pc.match_substring_regex(distinct, r"\A[\[{]")).as_py():
-        texts = [plain(scanned_text(column.name, text)).text for text in distinct.to_pylist()]
-    elif pc.all(pc.string_is_ascii(distinct)).as_py():
-        whole = pa.ListArray.from_arrays(pa.array([0, len(distinct)], pa.int32()), distinct)
-        lengths = pc.binary_length(distinct).to_numpy(zero_copy_only=False)
-        return pc.binary_join(whole, "\n")[0].as_buffer().to_pybytes(), lengths
-    else:
-        texts = [plain(text).text for text in distinct.to_pylist()]
-    return "\n".join(texts).encode("ascii"), np.array([len(text) for text in texts])
+    if column.name not in PATH_COLUMNS:
+        if column.name == "command":
+            distinct = _as_arguments(distinct)
+        if pc.any(pc.match_substring_regex(distinct, r"\A[\[{]")).as_py():
+            return _joined([scanned_text(column.name, t) for t in column.distinct.to_pylist()])
+    if not pc.all(pc.string_is_ascii(distinct)).as_py():
+        return _joined(distinct.to_pylist())
+    whole = pa.ListArray.from_arrays(pa.array([0, len(distinct)], pa.int32()), distinct)
+    lengths = pc.binary_length(distinct).to_numpy(zero_copy_only=False)
+    return pc.binary_join(whole, "\n")[0].as_buffer().to_pybytes(), lengths
+
+
+def _joined(texts: Sequence[str]) -> tuple[bytes, Any]:
+    seen = [plain(text).text for text in texts]
+    return "\n".join(seen).encode("ascii"), np.array([len(text) for text in seen])
+
+
+def _as_arguments(commands: pa.Array) -> pa.Array:
+    """`scanned_text` of whole argv columns, if all are plain; else the column as it is."""
+    quotes_only = pc.all(pc.match_substring_regex(commands, r'\A\["[^\\]*"\]\z')).as_py()
+    if not quotes_only:
+        return commands
+    inner = pc.utf8_slice_codeunits(commands, 2, -2)
+    for border in ('","', '", "'):
+        inner = pc.replace_substring(inner, border, BREAK)
+    if pc.any(pc.match_substring(inner, '"')).as_py():
+        return commands
+    return pc.binary_join_element_wise(inner, "", BREAK)
 
 
 def _flagged(flags: pa.Array, rows: set[int]) -> pa.Array:

@@ -10,6 +10,7 @@ from typing import Final
 from policies.redact.mask import (
     ERROR_MARKER,
     MAX_TEXT_CHARS,
+    OPENING,
     TOO_LONG_MARKER,
     Masker,
     Patch,
@@ -80,7 +81,9 @@ def mask_field(
         return _whole(column, text, TOO_LONG_MARKER)
     try:
         if known:
-            return Masked(*apply(text, masker.patches(text, ids, known, trusted=trusted), trusted=trusted))
+            return Masked(
+                *apply(text, masker.patches(text, ids, known, trusted=trusted), trusted=trusted)
+            )
         return _shape(column, text)(masker, text, ids, trusted)
     except Exception:  # noqa: BLE001  # whatever a rule or a text did: the field must not pass
         return _whole(column, text, ERROR_MARKER)
@@ -119,7 +122,10 @@ def _mask_json(masker: Masker, text: str, ids: Sequence[int] | None, trusted: bo
     out: list[str] = []
     kinds: Counter[str] = Counter()
     last = 0
+    forged = OPENING in shown and not trusted
     for piece, own in _by_piece(pieces, patches):
+        if not own and not forged:
+            continue
         content = shown[piece.shown]
         masked, found = apply(content, own, trusted=trusted)
         kinds += found
@@ -163,7 +169,7 @@ def _shown(text: str) -> tuple[str, list[_Piece]]:
             token = match[0]
             if token in _FILLING or token.isspace() or token[0] in "tfn":
                 continue
-            value = json.loads(token) if token[0] == '"' else token
+            value = _value(token)
             is_key = token[0] == '"' and _COLON.match(text, end)
             # The name of an object is no name of a value.
             border = "=" + BREAK if is_key and not _OBJECT.match(text, end) else BREAK
@@ -173,6 +179,12 @@ def _shown(text: str) -> tuple[str, list[_Piece]]:
     except ValueError:
         return text, []
     return ("".join(parts), pieces) if end == len(text) and pieces else (text, [])
+
+
+def _value(token: str) -> str:
+    if token[0] != '"':
+        return token
+    return str(json.loads(token)) if "\\" in token else token[1:-1]
 
 
 def _quick_argv(text: str) -> str | None:

@@ -45,4 +45,4 @@ def normalise(secret: str) -> str:
 def fingerprint(key: FingerprintKey, kind: str, secret: str) -> str:
     """12 hex digits, equal for equal secrets of one kind under one key."""
     data = kind.encode() + b"\0" + normalise(secret).encode("utf-8", "surrogatepass")
-    return hmac.new(key.secret, data, hashlib.sha256).hexdigest()[:FINGERPRINT_HEX]
+    return hmac.digest(key.secret, data, "sha256").hex()[:FINGERPRINT_HEX]

@@ -13,7 +13,7 @@ Check = Callable[[re.Match[str]], bool]
 Parts = Callable[[re.Match[str]], Iterable[tuple[int, int]]]
 
 # A group of this name is the secret; without one the whole match is.
-SECRET: Final = "secret"
+SECRET: Final = "secret"  # noqa: S105
 # The engine unrolls a bounded repeat; an unbounded one costs it nothing and finds no less.
 _LONG_REPEAT: Final = re.compile(r"\{0,[0-9]{2,}\}")
 _OPEN: Final = f"(?P<{SECRET}>"
@@ -26,12 +26,12 @@ PROVIDER, SHAPE, CONTEXT, GUESS = 0, 1, 2, 3
 class Rule:
     """One way to see a secret.
 
-    `proof` is what stage 1 scans for in whole columns: it ends as soon as a hit is likely, knows no
-    look-around and no unbounded repeat. `proof + rest` is what stage 2 confirms in the hit rows; so
-    stage 1 can never lose what stage 2 would mask. If `proof` opens the group `secret`, `rest`
-    closes it. `parts` picks the secrets out of what `check` let pass. Both see ASCII only (see `view.py`). `hits` and
-    `misses` are texts that must and must not be masked; they run as tests, and stage 1 must see
-    every hit when the redactor starts.
+    `proof` is what stage 1 scans for in whole columns: it ends as soon as a hit is likely and knows
+    no look-around. `proof + rest` is what stage 2 confirms in the hit rows; so stage 1 can never
+    lose what stage 2 would mask. If `proof` opens the group `secret`, `rest` closes it. `parts`
+    picks the secrets out of what `check` let pass. Both stages see ASCII only (`view.py`). `hits`
+    and `misses` are texts that must and must not be masked; they run as tests, and stage 1 must
+    see every hit when the redactor starts.
     """
 
     id: str
@@ -58,7 +58,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters [start, end) of a text that a rule masks; `secret` is what the fingerprint names."""
+    """Characters [start, end) that a rule masks; `secret` is what the fingerprint names."""
 
     start: int
     end: int

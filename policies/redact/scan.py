@@ -39,7 +39,7 @@ class Scanner:
     """
 
     def __init__(self, rules: Sequence[Rule], *, engine: bool = True) -> None:
-        """Raises SelfTestError if the engine does not see the known answers or a rule's examples."""
+        """Raises SelfTestError if the engine misses a known answer or an example of a rule."""
         self._rules = rules
         self._all = list(range(len(rules)))
         self._found: list[tuple[int, int]] = []
@@ -56,7 +56,7 @@ class Scanner:
     def scan(self, texts: Sequence[str]) -> Hits:
         """The rules that may match each text; texts without any are left out."""
         if self._scanner is None:
-            return {number: self._all for number in range(len(texts))}
+            return dict.fromkeys(range(len(texts)), self._all)
         if not texts:
             return {}
         joined = "\n".join(texts).encode("ascii")
@@ -64,9 +64,9 @@ class Scanner:
         return self._pairs(joined, np.cumsum(lengths + 1))
 
     def scan_bytes(self, joined: Any, ends: "np.ndarray[Any, np.dtype[np.int64]]") -> Hits:
-        """As `scan` over texts that are joined by newlines; `ends[i]` is the start of text i + 1."""
+        """As `scan` over texts joined by newlines; `ends[i]` is where text i + 1 starts."""
         if self._scanner is None:
-            return {number: self._all for number in range(len(ends))}
+            return dict.fromkeys(range(len(ends)), self._all)
         return self._pairs(joined, ends)
 
     def _pairs(self, joined: Any, ends: "np.ndarray[Any, np.dtype[np.int64]]") -> Hits:

@@ -22,7 +22,9 @@ OPENS_VALUE: Final = Rule(
 
 _END: Final = re.compile(rf"-{{4,5}}END{_ARMOUR}")
 _AWAITS: Final = re.compile(rf"{_KEY_WORDS}\Z", re.IGNORECASE)
-_HEADER: Final = re.compile(r"\s*(?:[A-Za-z-]{3,24}:[ ].{0,128})?\Z")
+_HEADER: Final = re.compile(
+    r"\s*(?:(?:Proc-Type|DEK-Info|Comment|Version|Charset|Hash|X-[A-Za-z-]{1,24}):[ ].{0,128})?\Z"
+)
 # No line of an armour but its last is shorter than this.
 _RUN: Final = re.compile(r"[A-Za-z0-9+/=]{40,}")
 _LAST_LINE: Final = re.compile(r"\s*([A-Za-z0-9+/=]{1,128})\s*\Z")
@@ -31,10 +33,8 @@ _ONE_WORD: Final = re.compile(r"\s*(\S{3,512})\s*\Z")
 
 def opens(text: str) -> Open | None:
     """What the text leaves open at its end; `text` is the plain view of it."""
-    begin = None
-    for begin in OPENS_KEY.confirm().finditer(text):
-        pass
-    if begin and not _END.search(text, begin.end()):
+    begins = [match.end() for match in OPENS_KEY.confirm().finditer(text)]
+    if begins and not _END.search(text, begins[-1]):
         return "private-key"
     return "awaiting" if _AWAITS.search(text[-128:]) else None
 

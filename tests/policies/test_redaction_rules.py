@@ -1,4 +1,4 @@
-"""The table of rules: what each must and must not mask, and that stage 1 sees all that stage 2 masks."""
+"""The table of rules: what each must and must not mask, and that stage 1 misses nothing."""
 
 import re
 from pathlib import Path
@@ -89,8 +89,8 @@ def test_doing_it_twice_changes_nothing(redactor, case):
 
 
 _ATOMS = [text for _, text in EXAMPLES] + [
-    "password", "token", "=", ": ", "%3D", '"', "'", "\f", "\n", " ", "/", "é", "\u200b", "--", "x9K2m",
-    "\\", "[REDACTED:", "-p", "mysql", "Bearer ", "@", "://", ",", "&", "\x1b[0m", "=\n",
+    "password", "token", "=", ": ", "%3D", '"', "'", "\f", "\n", " ", "/", "é", "\u200b", "--",
+    "x9K2m", "\\", "[REDACTED:", "-p", "mysql", "Bearer ", "@", "://", ",", "&", "\x1b[0m", "=\n",
 ]  # fmt: skip
 
 
@@ -129,8 +129,11 @@ def test_stage_one_is_generated_from_stage_two():
     assert len(hits) == len(texts)
 
 
-@pytest.mark.parametrize("seed", ["password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY-----\n",
-                                  "a" * 50 + "=\n", "%3D", '"token": "', "Cookie: a=b; ", "echo x | "])  # fmt: skip
+SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY-----\n",
+         "a" * 50 + "=\n", "%3D", '"token": "', "Cookie: a=b; ", "echo x | ")  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_time_grows_with_size_only(redactor, seed):
     """A text built against a pattern takes no longer than its size allows."""
     import time

@@ -1,0 +1,40 @@
+"""Words that tell names and sentences about secrets from secrets."""
+
+from typing import Final
+
+# A name with such a word at its end speaks about a secret, it does not hold one.
+ABOUT: Final = frozenset(
+    "file filename path dir directory folder name names count counts ttl type types url uri header "
+    "headers store backend length len min max limit limits expires expiry expiration expire "
+    "endpoint provider manager policy rotation version status fd stdin env hint field format ref "
+    "arn enabled disabled required valid validator index size usage prefix suffix suffixes mode "
+    "class algorithm alg rules rule group label title prompt prompts id ids uid kind scope scopes "
+    "source location service server host hosts port issuer audience at time date age seconds ms "
+    "hours days interval timeout refresh refresher autofill chain agent cmd command script bits "
+    "input placeholder template view controller row column table map lookup handler callback "
+    "middleware factory builder encoder decoder generator counter bucket budget cost per rate "
+    "tokens keys passwords secrets cookies schema response request alias serial fingerprint "
+    "thumbprint"
+    .split()
+)  # fmt: skip
+
+# A name that starts so counts or describes.
+NUMBERS: Final = frozenset(
+    "max min num n total input output prompt completion next prev page cache cached partition sort "
+    "primary foreign public pub bos eos pad unk sep cls mask last first has is no use show get set "
+    "require requires need needs missing with without invalid expired".split()
+)
+
+# English that follows "password:" in prose.
+PROSE: Final = frozenset(
+    "required prompt incorrect invalid expired missing empty not is must should and or for to "
+    "the a an protected correct wrong string str bytes int optional any bool object number "
+    "default auth "
+    "authentication failed failure error ok yes no accepted rejected denied length change changed "
+    "changes reset prompted provided given used unused set unset found none null was has have will "
+    "can cannot does did of in on at with without from by as if it this that login enter entered "
+    "your new old same safe strong weak short long too rotation update updated success successful "
+    "text char varchar value values field input type manager store file path settings session "
+    "basic bearer digest negotiate ntlm scheme grant flow refresh refreshed refreshing count "
+    "scanning detected leaked exposed rotated revoked".split()
+)
