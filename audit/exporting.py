@@ -251,7 +251,7 @@ def _conclude(
     described: str,
 ) -> Exit:
     damaged = tuple(result.damaged.values())
-    tell_damaged(screen, damaged, call.prog)
+    tell_damaged(screen, damaged)
     content = result.content
     if not content.rows and order.cursor and not damaged and not result.more:
         screen.voice.line(f"nothing new for {order.cursor}: it has everything up to now")

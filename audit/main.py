@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from audit import commands
 from audit.call import Call, wall_clock
-from audit.say import Voice
+from audit.say import Voice, use_devnull
 from audit_events.errors import AuditError, Exit, UsageError
 
 PROGRAMS: Final = ("audit", "sandtrail")
@@ -25,6 +25,8 @@ def main() -> None:
 def run(argv: Sequence[str], now: Callable[[], int] = wall_clock) -> int:
     """Run one command line; every ending, a bug's too, is an exit code and at most a few lines."""
     name = Path(argv[0]).name
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  closed by whoever started us
     prog = name if name in PROGRAMS else PROGRAMS[0]
     try:
         code = _dispatch(prog, list(argv[1:]), now)
@@ -33,6 +35,8 @@ def run(argv: Sequence[str], now: Callable[[], int] = wall_clock) -> int:
         code = _quiet()
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
+    except OSError as error:
+        code = _system(prog, error)
     except AuditError as error:
         Voice(prog, os.environ).failure(error)
         code = error.code
@@ -111,8 +115,16 @@ def _as_ours(message: str) -> str:
 
 def _quiet() -> int:
     """`| head` has seen enough: no message, not from the interpreter's last flush either."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    use_devnull()
     return Exit.DONE
+
+
+def _system(prog: str, error: OSError) -> int:
+    """The machine refused something (a full disk, a lost mount): no bug of ours."""
+    place = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    Voice(prog, os.environ).error(f"{place}{error.strerror or type(error).__name__}")
+    use_devnull()
+    return Exit.STORAGE
 
 
 def _bug(prog: str, error: Exception) -> int:

@@ -1,5 +1,7 @@
 """An empty answer says why it is empty, and is never called empty over a gap (SCREENS T1)."""
 
+import difflib
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +18,7 @@ from query.contracts import Answer, Gap
 # So long may the search for the filter that emptied the answer take.
 MAX_SEARCH_S: Final = 0.3
 MAX_GAPS_NAMED: Final = 3
+MAX_SANDBOXES_NAMED: Final = 5
 
 
 def tell_nothing(
@@ -26,6 +29,9 @@ def tell_nothing(
         for line in _over_a_gap(answer.gaps, asked, now):
             screen.voice.line(line)
         return Exit.PARTIAL
+    if stranger := _unknown_sandbox(store, asked):
+        screen.voice.line(stranger)
+        return Exit.DONE
     since = moment(asked.window.since, asked.zone, now) if asked.window.since else "the beginning"
     until = moment(asked.window.until, asked.zone, now) if asked.window.until else "now"
     screen.voice.line(
@@ -49,6 +55,21 @@ def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int) -> list[str]:
     if len(gaps) > MAX_GAPS_NAMED:
         lines.append(f"{len(gaps) - MAX_GAPS_NAMED} more: audit gaps")
     return lines
+
+
+def _unknown_sandbox(store: StorePaths, asked: Question) -> str | None:
+    """A sandbox that never was is probably a typing mistake."""
+    from query import views
+
+    names = [name for name in asked.values.get("sandbox", ()) if not re.search(r"^!|[*?\[]", name)]
+    known = views.known_sandboxes(store) if len(names) == 1 else []
+    if not known or names[0] in known:
+        return None
+    near = difflib.get_close_matches(names[0], known, n=1)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    shown = ", ".join(known[:MAX_SANDBOXES_NAMED])
+    more = ", …" if len(known) > MAX_SANDBOXES_NAMED else ""
+    return f'no event from sandbox "{names[0]}", ever; known: {shown}{more}{guess}'
 
 
 def _what_emptied_it(store: StorePaths, asked: Question) -> list[str]:

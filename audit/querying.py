@@ -104,7 +104,7 @@ def concluded(
     call: Call, store: StorePaths, asked: Question, found: Found, verdict: Verdict, screen: Screen
 ) -> Exit:
     """Say what makes the answer partial or empty, and choose the exit code."""
-    tell_damaged(screen, found.damaged, call.prog)
+    tell_damaged(screen, found.damaged)
     code = Exit.PARTIAL if found.damaged else Exit.DONE
     if not found.number:
         answer = Answer([], False, found.searched, 0, found.gaps, found.damaged)
@@ -119,12 +119,12 @@ def concluded(
     return code
 
 
-def tell_damaged(screen: Screen, damaged: Sequence[Damaged], prog: str) -> None:
+def tell_damaged(screen: Screen, damaged: Sequence[Damaged]) -> None:
     """T10: name each damaged file and what is missing because of it."""
     for file in damaged:
-        hint = f"{prog} status -v"
         screen.voice.warning(
-            f"partial: {file.path} is damaged ({count(file.rows)} events not shown)", hint
+            f"partial: {file.path} is damaged ({count(file.rows)} events not shown)",
+            "every other file was read; restore this one from a backup",
         )
 
 
@@ -146,7 +146,7 @@ def number_of(call: Call, store: StorePaths, asked: Question, verdict: Verdict) 
     # A number is an answer, 0 too; only the record's gaps make it doubtful.
     result = Found(found.records, found.gaps, found.damaged, found.searched)
     if not found.records and not found.gaps:
-        tell_damaged(screen, found.damaged, call.prog)
+        tell_damaged(screen, found.damaged)
         none = Exit.ANSWER_NO if verdict.fail_if_none else Exit.DONE
         return Exit.PARTIAL if found.damaged else none
     return concluded(call, store, asked, result, verdict, screen)

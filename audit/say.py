@@ -1,5 +1,6 @@
 """What we say on stderr: errors, warnings, notes, and header and footer lines of an answer."""
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Final, TextIO
@@ -47,6 +48,11 @@ def is_terminal(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty()
     except ValueError:
         return False
+
+
+def use_devnull() -> None:
+    """Nobody reads stdout any more: later writes, the interpreter's last one too, go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 class Voice:

@@ -1,6 +1,5 @@
 """Where output goes: data to stdout, words to stderr, and what each of the two can show."""
 
-import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -82,8 +81,3 @@ def put_document(data: bytes, *, terminal: bool) -> None:
 def flush() -> None:
     """What was put is on its way."""
     sys.stdout.buffer.flush()
-
-
-def use_devnull() -> None:
-    """Nobody reads stdout any more: later writes, the interpreter's last one too, go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

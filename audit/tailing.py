@@ -42,7 +42,7 @@ def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, *, foll
     screen.remark(header(call, store, asked, number), quiet=wanted.quiet)
     first, upto = _first(store, asked, wanted, screen)
     if first is not None:
-        tell_damaged(screen, first.answer.damaged, call.prog)
+        tell_damaged(screen, first.answer.damaged)
         printer.lines(first.lines)
     if follow:
         live = _Live(call, store, asked, wanted, screen, printer)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from audit import wiring
-from audit.asking import Asked, question, takes_filters
+from audit.asking import Asked, takes_filters
 from audit.cli import _options as o
+from audit.questions import store_and_question
 
 _PANEL = "Output"
 FormatName = Annotated[
@@ -45,10 +45,8 @@ def command(
     """
     from audit.exporting import export, order_of
     from audit.querying import parse_columns, parse_limit
-    from query import views
 
-    store = wiring.find_store(ctx.obj)
-    ask = question(asked, words or (), ctx.obj.now(), lambda: views.known_sandboxes(store))
+    store, ask = store_and_question(ctx.obj, asked, words)
     order = order_of(
         output, format, parse_columns(columns), parse_limit(limit), cursor, quiet=quiet
     )

@@ -2,11 +2,10 @@
 
 import typer
 
-from audit import wiring
-from audit.asking import Asked, question, takes_filters
+from audit.asking import Asked, takes_filters
 from audit.cli import _options as o
 from audit.querying import Verdict, Wanted, number_of, parse_columns, parse_limit, show
-from query import views
+from audit.questions import store_and_question
 
 
 @takes_filters
@@ -33,8 +32,7 @@ def command(
     audit query --path "**/.ssh/**" --run last --json
     audit query --rule filesystem.deny.1 --since yesterday --count
     """
-    store = wiring.find_store(ctx.obj)
-    ask = question(asked, words or (), ctx.obj.now(), lambda: views.known_sandboxes(store))
+    store, ask = store_and_question(ctx.obj, asked, words)
     verdict = Verdict(fail_if_any, fail_if_none, strict)
     if count:
         return number_of(ctx.obj, store, ask, verdict)

@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from audit import tailing, wiring
-from audit.asking import Asked, question, takes_filters
+from audit import tailing
+from audit.asking import Asked, takes_filters
 from audit.cli import _options as o
 from audit.querying import Limit, Wanted, parse_columns, parse_limit
+from audit.questions import store_and_question
 from audit_events.errors import UsageError
-from query import views
 
 Follow = Annotated[
     bool, typer.Option("--follow", "-f", rich_help_panel="Output", help="go on with what follows")
@@ -36,8 +36,7 @@ def command(
     audit tail -f -n 0 --sandbox agent-demo
     audit tail -f --json | jq -r 'select(.decision=="deny").policy_rule'
     """
-    store = wiring.find_store(ctx.obj)
-    ask = question(asked, words or (), ctx.obj.now(), lambda: views.known_sandboxes(store))
+    store, ask = store_and_question(ctx.obj, asked, words)
     number = parse_limit(limit)
     if number.oldest:
         raise UsageError("tail shows the newest", hint=f"{ctx.obj.prog} query -n {limit}")

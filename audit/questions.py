@@ -1,0 +1,90 @@
+"""From a command's words to its question, with a secret among them searched by fingerprint (T9).
+
+The store never holds a secret, so looking for one as it is written would always answer no.
+"""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from audit import commands, wiring
+from audit.asking import Asked, Question, question
+from audit.call import Call
+from audit.say import Voice
+from audit_events.errors import UsageError
+from audit_events.layout import StorePaths
+from query import views
+
+_SEARCHED: Final = ("grep", "path", "dst", "target", "secret")
+# The redactor takes a third of a second to load, so it is asked only about values that may hold a
+# secret: a long word of letters and digits, or a word that announces one.
+_WORD: Final = re.compile(r"[A-Za-z0-9_.~+=-]{12,}")
+_ANNOUNCED: Final = re.compile(r"(?i)passw|secret|token|bearer|api.?key|-----BEGIN|://[^/\s]*@")
+_MARK: Final = re.compile(r"\[REDACTED:([a-z0-9._-]+)(?::([0-9a-f]{12}))?\]")
+_MARKED: Final = "[REDACTED"
+
+
+def ask(call: Call, store: StorePaths, asked: Asked, words: list[str] | None) -> Question:
+    """The question of a command; UsageError for words that cannot be understood or searched."""
+    sandboxes = lambda: views.known_sandboxes(store)  # noqa: E731
+    found = question(asked, words or (), call.now(), sandboxes)
+    for flag in _SEARCHED:
+        for value in found.values.get(flag, ()):
+            if _suspicious(value):
+                found = _by_fingerprint(call, found, flag, value)
+    return found
+
+
+def _suspicious(value: str) -> bool:
+    if _MARKED in value:
+        return False
+    words = _WORD.findall(value)
+    mixed = any(re.search(r"[0-9]", word) and re.search(r"[A-Za-z]", word) for word in words)
+    return bool(mixed or _ANNOUNCED.search(value))
+
+
+def _by_fingerprint(call: Call, asked: Question, flag: str, value: str) -> Question:
+    from audit.masking import redactor
+
+    plain = value.removeprefix("!")
+    column = "path" if flag == "path" else "message"
+    mark = _MARK.search(redactor(call).redact_text(plain, column)[0])
+    if mark is None:
+        return asked
+    kind, fingerprint = mark[1], mark[2]
+    if fingerprint is None:
+        article = _article(kind)
+        raise UsageError(
+            f"that looks like {article} {kind}; it is masked without a fingerprint and cannot be"
+            " searched",
+            hint=f"rotate it; to see where any was masked: {call.prog} query --secret {kind}",
+        )
+    if len(asked.values[flag]) > 1:
+        raise UsageError(f"--{flag} with a secret goes with no other value of --{flag}")
+    _tell(call, kind, fingerprint)
+    values = {name: given for name, given in asked.values.items() if name != flag}
+    sign = "!" if value.startswith("!") else ""
+    values["secret"] = (*values.get("secret", ()), sign + fingerprint)
+    return replace(asked, values=values)
+
+
+def _tell(call: Call, kind: str, fingerprint: str) -> None:
+    voice = Voice(call.prog, call.environ)
+    voice.warning(
+        f"that is {_article(kind)} {kind}; the store never holds it, so its fingerprint"
+        f" {fingerprint} is searched instead"
+    )
+    better = f"; next time: {call.prog} secrets find -" if "secrets" in commands.names() else ""
+    voice.note(f"it is now in your shell history{better}")
+
+
+def _article(kind: str) -> str:
+    return "an" if kind[0] in "aeiou" else "a"
+
+
+def store_and_question(
+    call: Call, asked: Asked, words: list[str] | None
+) -> tuple[StorePaths, Question]:
+    """The store of a call, and its question."""
+    store = wiring.find_store(call)
+    return store, ask(call, store, asked, words)
