@@ -113,13 +113,22 @@ def rows_of(table: Any) -> list[Row]:
     """The rows of a page's table, or of a decoded spool batch, as Rows."""
     from arro3.core import DataType
 
-    columns = {}
-    for name in table.schema.names:
-        column = table.column(name)
-        is_time = DataType.is_timestamp(column.type)
-        columns[name] = (column.cast(DataType.int64()) if is_time else column).to_pylist()
-    lists = [columns.get(name) or [None] * table.num_rows for name in COLUMN_NAMES]
-    return [to_row(values) for values in zip(*lists, strict=True)]
+    held = set(table.schema.names)
+    columns: dict[str, list[Any]] = {}
+    for name in COLUMN_NAMES:
+        column = table.column(name) if name in held else None
+        if column is not None and column.null_count < table.num_rows:
+            is_time = DataType.is_timestamp(column.type)
+            columns[name] = (column.cast(DataType.int64()) if is_time else column).to_pylist()
+    if not columns:
+        return []
+    ids = zip(columns["store"], columns["seq"], strict=True)
+    rows: list[Row] = [{"event_id": f"{store}-{seq}"} for store, seq in ids]
+    for name, values in columns.items():
+        for row, value in zip(rows, values, strict=True):
+            if value is not None:
+                row[name] = value
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
