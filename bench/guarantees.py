@@ -1,10 +1,11 @@
 """Run the torture tests and write their figures into docs/guarantees.md.
 
-A torture test reports a figure with pytest's `record_property(name, value)`; the table of promises
-above the figures is written by hand and checked by tests/docs.
+A torture test reports a figure with pytest's `record_property(name, value)`, or prints a line of
+them. The table of promises above the figures is written by hand and checked by tests/docs.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,15 @@ def torture(report: Path, seed: int, words: list[str]) -> int:
     """Run the tests, their output as it comes; pytest's exit code."""
     chosen = words or ["tests"]
     command = [sys.executable, "-m", "pytest", "-m", "torture", "--timeout=3600", "-rA"]
-    command += [f"--hypothesis-seed={seed}", f"--junitxml={report}", *chosen]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    command += [
+        f"--hypothesis-seed={seed}",
+        f"--junitxml={report}",
+        "-o",
+        "junit_logging=system-out",
+        *chosen,
+    ]
+    env = {**os.environ, "SANDTRAIL_SEED": str(seed)}
+    return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode
 
 
 def results(report: Path) -> list[Result]:
@@ -47,6 +55,8 @@ def result(case: ET.Element) -> Result:
     """One test case with its properties."""
     bad = [tag for tag in ("failure", "error", "skipped") if case.find(tag) is not None]
     figures = [f"{p.get('name')} {p.get('value')}" for p in case.iter("property")]
+    printed = (case.findtext("system-out") or "").strip().splitlines()
+    figures = figures or [line for line in printed[-1:] if not line.startswith("---")]
     test = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
     outcome = bad[0] if bad else "passed"
     return Result(test, outcome, float(case.get("time", 0)), ", ".join(figures))
