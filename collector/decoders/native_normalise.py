@@ -43,12 +43,23 @@ def normalise(rough: Rough, now_us: int) -> tuple[pa.RecordBatch, list[Reject]]:
     return (batch.filter(pa.array(~bad)) if rejects else batch), rejects
 
 
+def _text(value: str | None) -> pa.Scalar:
+    """A typed scalar: for a bare str pyarrow looks for a module that is not there, 90 µs a call."""
+    return pa.scalar(value, pa.string())
+
+
 def _valid(rough: Rough, name: str) -> Mask:
     array = rough.columns.get(name)
     if array is None:
         return np.zeros(len(rough), dtype=bool)
     valid: Mask = pc.is_valid(array).to_numpy(zero_copy_only=False)
     return valid
+
+
+def _coded(coded: pa.DictionaryArray, code: int) -> Mask:
+    """The rows that hold one of the distinct values."""
+    mask: Mask = coded.indices.fill_null(-1).to_numpy() == code
+    return mask
 
 
 def _rows(mask: Mask) -> list[int]:
@@ -60,7 +71,7 @@ def _absent_if_empty(rough: Rough) -> None:
     """An empty text says nothing: the key is taken as absent."""
     for name, array in rough.columns.items():
         if pa.types.is_string(array.type) and pc.min(pc.binary_length(array)).as_py() == 0:
-            rough.columns[name] = pc.if_else(pc.equal(array, ""), None, array)
+            rough.columns[name] = pc.if_else(pc.equal(array, _text("")), _text(None), array)
 
 
 def _unknown_value(rough: Rough, row: int, name: str, value: str | int) -> None:
@@ -102,7 +113,7 @@ def _map(rough: Rough, name: str, meaning: Callable[[str], str | None]) -> None:
     rough.columns[name] = pa.array(meant, pa.string()).take(coded.indices)
     for code, word in enumerate(meant):
         if word is None:
-            for row in _rows(pc.equal(coded.indices, code).fill_null(False).to_numpy(False)):
+            for row in _rows(_coded(coded, code)):
                 _unknown_value(rough, row, name, said[code])
 
 
@@ -137,7 +148,7 @@ def _decision(rough: Rough) -> None:
     for code, meaning in enumerate(said):
         if meaning.flag is None:
             continue
-        rows: Mask = pc.equal(coded.indices, code).fill_null(False).to_numpy(False)
+        rows: Mask = _coded(coded, code)
         _flag(rough, rows, meaning.flag)
         if meaning.flag == "unknown-decision":
             for row in _rows(rows):
@@ -150,7 +161,7 @@ def _fill(rough: Rough, name: str, rows: Mask, value: str) -> None:
     """Set `value` in the given rows that have none."""
     old = rough.columns.get(name)
     old = pa.nulls(len(rough), pa.string()) if old is None else old
-    rough.columns[name] = pc.if_else(pc.and_(pa.array(rows), pc.is_null(old)), value, old)
+    rough.columns[name] = pc.if_else(pc.and_(pa.array(rows), pc.is_null(old)), _text(value), old)
 
 
 def _words(rough: Rough) -> None:
@@ -177,14 +188,14 @@ def _kind_and_resource(rough: Rough) -> None:
     called = _valid(rough, "tool") | _valid(rough, "outcome") | _valid(rough, "duration_us")
     _fill(rough, "kind", called & ~decided, "tool_call")
     _fill(rough, "kind", np.ones(len(rough), dtype=bool), "decision")
-    is_decision = pc.equal(rough.columns["kind"], "decision").to_numpy(zero_copy_only=False)
+    is_decision = pc.equal(rough.columns["kind"], _text("decision")).to_numpy(zero_copy_only=False)
     silent = is_decision & ~decided
     if silent.any():
         _flag(rough, silent, "no-decision")
         _fill(rough, "decision", silent, "unknown")
     if _valid(rough, "resource").all():
         return
-    tool_call = pc.equal(rough.columns["kind"], "tool_call").to_numpy(zero_copy_only=False)
+    tool_call = pc.equal(rough.columns["kind"], _text("tool_call")).to_numpy(zero_copy_only=False)
     _fill(rough, "resource", tool_call, "tool")
     _fill(rough, "resource", _valid(rough, "path"), "filesystem")
     _fill(rough, "resource", _valid(rough, "dst") | _valid(rough, "dst_host"), "network")
@@ -232,7 +243,7 @@ def _ports_in_range(rough: Rough) -> None:
     fits = pc.less_equal(ports, destinations.MAX_PORT)
     for row in _rows(pc.invert(fits).fill_null(False).to_numpy(zero_copy_only=False)):
         _unknown_value(rough, row, "dst_port", ports[row].as_py())
-    rough.columns["dst_port"] = pc.if_else(fits, ports, None)
+    rough.columns["dst_port"] = pc.if_else(fits, ports, pa.scalar(None, pa.int64()))
 
 
 def _rule(rough: Rough) -> None:
@@ -240,7 +251,7 @@ def _rule(rough: Rough) -> None:
     if rules is None:
         return
     rough.columns["rule_section"], rough.columns["rule_index"] = split_rules(rules)
-    rough.columns["rule_origin"] = pc.if_else(pc.is_valid(rules), "reported", None)
+    rough.columns["rule_origin"] = pc.if_else(pc.is_valid(rules), _text("reported"), _text(None))
 
 
 def _command(rough: Rough) -> None:
@@ -274,10 +285,12 @@ def _clip(value: str, limit: int) -> str:
 def _batch(rough: Rough) -> pa.RecordBatch:
     rows = len(rough)
     columns = {name: a for name, a in rough.columns.items() if name not in TIME_FIELDS[1:]}
-    columns["format"] = pa.repeat(pa.scalar("native"), rows)
+    columns["format"] = pa.repeat(_text("native"), rows)
     columns["source_position"] = pa.array(rough.positions, pa.int64())
     count = columns.get("count")
-    columns["count"] = pa.repeat(1, rows) if count is None else count.fill_null(1)
+    columns["count"] = (
+        pa.repeat(pa.scalar(1, pa.int64()), rows) if count is None else count.fill_null(1)
+    )
     columns["redactions"] = pa.repeat(pa.scalar(0, pa.int32()), rows)
     if rough.extra:
         columns["extra"] = _extra(rough)
