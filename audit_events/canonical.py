@@ -2,9 +2,9 @@
 
 Layout, all integers little-endian: magic, u64 rows, then for each column in schema order
   u16 length + name · u16 length + logical type · validity bits (bit i of byte i//8, 1 = value,
-  padding 0) · values. Text values are (rows + 1) int64 offsets from 0, then the UTF-8 bytes; a null
+  padding 0) · values. Text values are (rows + 1) int32 offsets from 0, then the UTF-8 bytes; a null
 holds no bytes. Numbers are int32 or int64, a null is 0; a timestamp is microseconds since 1970 UTC.
-A column of a later schema version that is all null is left out, so an old segment keeps its digest.
+A column that is all null ends after its validity bits; one of a later schema version that is all null is left out, so an old segment keeps its digest.
 """
 
 import hashlib
@@ -68,6 +68,9 @@ def _flat(array: pa.Array | pa.ChunkedArray, column: Column) -> pa.Array:
 
 
 def _values(array: pa.Array, column: Column) -> Iterator[bytes | memoryview]:
+    if array.null_count == len(array):
+        yield bytes((len(array) + 7) // 8)
+        return
     valid = pc.is_valid(array).to_numpy(zero_copy_only=False)
     yield np.packbits(valid, bitorder="little").tobytes()
     if column.type == "string":
@@ -82,7 +85,7 @@ def _text(array: pa.Array) -> Iterator[bytes | memoryview]:
     filled = array.fill_null("")
     _, offsets, values = filled.buffers()
     start = filled.offset
-    view = np.frombuffer(offsets, dtype="<i4")[start : start + len(filled) + 1].astype("<i8")
+    view = np.frombuffer(offsets, dtype="<i4")[start : start + len(filled) + 1]
     yield (view - view[0]).tobytes()
     if values is not None and view[-1] > view[0]:
         yield memoryview(values)[view[0] : view[-1]]

@@ -288,7 +288,7 @@ def commit_metadata(log: Path, version: int) -> dict[str, Any] | None:
         infos = [
             action["commitInfo"] for line in lines if "commitInfo" in (action := json.loads(line))
         ]
-        return json.loads(infos[0][_METADATA_KEY]) if infos else None  # type: ignore[no-any-return]
+        return json.loads(infos[0][_METADATA_KEY]) if infos else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -199,7 +199,8 @@ class Source(Protocol):
         """Emit blocks from the committed positions on until `stop`, or to the end with `once`."""
         ...
 
-    def consumed(self, stream: str, resume: int) -> None:
-        """Told after each commit how far a stream is stored, so that an accepted unfinished last
-        line is not emitted again."""
+    def consumed(self, stream: str, resume: int, read_to: int) -> None:
+        """Told after each commit how far a stream is stored, and for each `tail` block also when
+        nothing came of it (`resume` at its start): the source waits for that to know whether the
+        unfinished line was taken or is to be sent again."""
         ...

@@ -12,7 +12,6 @@ from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from policies.redact.engine import Redactor
 
 from audit_events.arrow import EVENT_SCHEMA
 from audit_events.rows import rows_to_batch
@@ -34,6 +33,7 @@ from collector.contracts import (
 )
 from collector.correlate import NO_SANDBOX, Correlator
 from collector.stream import Stream, Taken
+from policies.redact.engine import Redactor
 from policies.redact.types import Redacted
 
 # A record that waits for more lines is given out when its stream was quiet for this long.

@@ -5,6 +5,7 @@ all written in the transaction of the batch that they count.
 """
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -16,6 +17,7 @@ from audit_events.layout import HOT_DENIES
 MINUTE_US: Final = 60_000_000
 # Minutes kept: a day and the hour before it.
 KEPT_MINUTES: Final = 25 * 60
+NO_RUN: Final = "-"
 _DENY_COLUMNS: Final = (
     "seq", "ts", "kind", "sandbox", "correlation_id", "enforcer", "syscall", "resource", "access",
     "decision", "path", "dst", "target", "process", "pid", "policy_rule", "rule_origin",
@@ -80,6 +82,10 @@ def forget_old_minutes(connection: sqlite3.Connection, now_us: int) -> None:
 
 
 def _count_runs(connection: sqlite3.Connection, table: pa.Table) -> None:
+    # Our own notices and gaps belong to no run.
+    table = table.filter(pc.not_equal(table.column("run"), NO_RUN))
+    if not table.num_rows:
+        return
     decisions = table.column("decision")
     counted = table.append_column(
         "allow", pc.if_else(pc.equal(decisions, "allow"), table.column("n"), 0)
@@ -110,22 +116,29 @@ def _keep_denies(connection: sqlite3.Connection, batch: pa.RecordBatch, decision
     if not len(found):
         return
     newest = batch.select(_DENY_COLUMNS).take(found[-HOT_DENIES:])
-    for index, name in enumerate(_DENY_COLUMNS):
-        if name == "ts":
-            newest = newest.set_column(index, name, newest.column("ts").cast(pa.int64()))
+    columns = {
+        name: (newest[name].cast(pa.int64()) if name == "ts" else newest[name]).to_pylist()
+        for name in _DENY_COLUMNS
+        if newest[name].null_count < newest.num_rows
+    }
     connection.executemany(
         "INSERT OR REPLACE INTO denies VALUES(?, ?, ?)",
         [
-            (row["seq"], row["ts"],
-             orjson.dumps({k: v for k, v in row.items() if v is not None}).decode())
-            for row in newest.to_pylist()
+            (seq, ts, orjson.dumps(_present(columns, values)).decode())
+            for seq, ts, values in zip(
+                columns["seq"], columns["ts"], zip(*columns.values(), strict=True), strict=True
+            )
         ],
-    )  # fmt: skip
+    )
     connection.execute(
         "DELETE FROM denies WHERE seq <= (SELECT seq FROM denies ORDER BY seq DESC"
         " LIMIT 1 OFFSET ?)",
         (HOT_DENIES,),
     )
+
+
+def _present(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
+    return {k: v for k, v in zip(names, values, strict=True) if v is not None}
 
 
 def _tuples(table: pa.Table, *names: str) -> list[tuple[Any, ...]]:

@@ -27,6 +27,8 @@ from collector.sqlite import open_writable, transaction
 # Rows of one file at most: it decodes and sorts in about 0.1 s and holds about 40 MB.
 SEAL_ROWS: Final = 128 * 1024
 MAX_DAYS_A_SEAL: Final = 64
+# Blobs may compress a thousandfold; 128k rows of real events take about 40 MB decoded.
+MAX_SEAL_BYTES: Final = 256 << 20
 # Sealed rows go a few at a time: one big delete would hold the write lock for 50 ms.
 DELETE_BATCHES: Final = 8
 _DAY0: Final = np.datetime64("1970-01-01")
@@ -49,7 +51,7 @@ class Sealer:
         spool: Spool,
         archive: Archive,
         on_step: Step = no_step,
-        limits: SealLimits = SealLimits(),  # noqa: B008 - frozen
+        limits: SealLimits = SealLimits(),
     ) -> None:
         self._spool = spool
         self._limits = limits
@@ -114,11 +116,9 @@ class Sealer:
         return batches
 
     def _write_and_commit(self, batches: list[StoredBatch]) -> None:
-        rows = [batch.rows() for batch in batches]
-        days, kept = self._within_days(rows)
-        del batches[kept:]
-        table = pa.Table.from_batches(rows[:kept]).unify_dictionaries().combine_chunks()
-        days = days[: table.num_rows]
+        rows, days = _within_bounds(batches)
+        del batches[len(rows) :]
+        table = pa.Table.from_batches(rows).unify_dictionaries().combine_chunks()
         files, segments = [], []
         for date, part in _by_date(table, days):
             segments.append(_segment(date, part))
@@ -133,20 +133,6 @@ class Sealer:
         self.step("seal.before-delta-commit")
         self.archive.commit(files, sealed_upto=last, metadata=metadata)
         self.step("seal.after-delta-commit")
-
-    @staticmethod
-    def _within_days(rows: list[pa.RecordBatch]) -> tuple[Any, int]:
-        """How many leading batches stay within MAX_DAYS_A_SEAL days; a commit is never split,
-        since a position belongs to the whole of it."""
-        seen: set[int] = set()
-        parts: list[Any] = []
-        for index, batch in enumerate(rows):
-            days = days_of(batch)
-            seen.update(np.unique(days).tolist())
-            if index and len(seen) > MAX_DAYS_A_SEAL:
-                return np.concatenate(parts), index
-            parts.append(days)
-        return np.concatenate(parts), len(rows)
 
     def _streams_upto(self, seq: int) -> str:
         known: str = self._meta("sealed_streams")
@@ -298,6 +284,26 @@ def pending(connection: sqlite3.Connection, after: int, limit_rows: int) -> list
         rows += count
     cursor.close()
     return taken
+
+
+def _within_bounds(batches: list[StoredBatch]) -> tuple[list[pa.RecordBatch], Any]:
+    """The leading batches that stay within MAX_DAYS_A_SEAL days and MAX_SEAL_BYTES in memory, at
+    least one, and the day of each row. A commit is never split: a position belongs to all of it.
+    """
+    rows: list[pa.RecordBatch] = []
+    days: list[Any] = []
+    seen: set[int] = set()
+    size = 0
+    for batch in batches:
+        decoded = batch.rows()
+        mine = days_of(decoded)
+        seen.update(np.unique(mine).tolist())
+        size += decoded.nbytes
+        if rows and (len(seen) > MAX_DAYS_A_SEAL or size > MAX_SEAL_BYTES):
+            break
+        rows.append(decoded)
+        days.append(mine)
+    return rows, np.concatenate(days)
 
 
 def _by_date(table: pa.Table, days: Any) -> Iterator[tuple[str, pa.Table]]:

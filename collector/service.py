@@ -5,6 +5,7 @@ import json
 import os
 import queue
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.compute as pc
-from policies.redact.engine import Redactor
 
 from audit_events.errors import SourceError, StorageError
 from collector.commit import Commit, Counts
@@ -27,6 +27,7 @@ from collector.seal import Sealer, SealLimits, reason_of
 from collector.spool import Step, no_step
 from collector.sqlite import transaction
 from collector.store import Store, writer_lock
+from policies.redact.engine import Redactor
 
 # Blocks between the sources and the flow; with the largest blocks 16 MiB.
 QUEUE_BLOCKS: Final = 8
@@ -73,7 +74,7 @@ class Plan:
     idle_us: int = DEFAULT_IDLE_US
     say: Callable[[str], None] = lambda _text: None
     on_step: Step = no_step
-    limits: SealLimits = SealLimits()
+    limits: SealLimits = field(default_factory=SealLimits)
     upkeep: Callable[[Sealer], None] | None = None
 
 
@@ -97,6 +98,10 @@ class Collector:
         cannot be read at all, with `once`).
         """
         started = time.monotonic()
+        # pyarrow asks for these at conversions, and a module that is not there is searched for anew
+        # each time: 1 ms, a tenth of a whole collect. We use neither.
+        for absent in ("pandas", "dateutil"):
+            sys.modules.setdefault(absent, None)  # type: ignore[arg-type]
         with writer_lock(self._plan.store.paths, self._plan.version):
             opened = self._opened()
             try:
@@ -225,9 +230,13 @@ class Collector:
     ) -> None:
         commit = self.flow.commit_of(emissions, flush_all=flush_all)
         self._append(opened, commit, stop)
-        for update in commit.streams:
-            if not update.closed:
-                self.flow.sources[update.source].source.consumed(update.stream, update.resume)
+        told = {(u.source, u.stream): (u.resume, u.read_to) for u in commit.streams if not u.closed}
+        for said in emissions:
+            if isinstance(said, Block) and said.tail:
+                resume, _ = told.get((said.source, said.stream), (said.start, 0))
+                told[said.source, said.stream] = (resume, said.end)
+        for (name, stream), (resume, read_to) in told.items():
+            self.flow.sources[name].source.consumed(stream, resume, read_to)
 
     def _append(self, opened: Opened, commit: Commit, stop: threading.Event | None) -> None:
         """Commit, trying again while the disk is full; the position does not move meanwhile."""
@@ -268,7 +277,8 @@ class Collector:
         micros = time.time_ns() // 1000
         words = {
             "pid": os.getpid(), "version": self._plan.version, "host": self._plan.host,
-            "started": self._started_us, "heartbeat": micros, "stopped": micros if stopped else None,
+            "started": self._started_us, "heartbeat": micros,
+            "stopped": micros if stopped else None,
         }  # fmt: skip
         updates = [self.flow.source_update(state) for state in self.flow.sources.values()]
         try:
@@ -302,7 +312,7 @@ class Collector:
                 delay = RETRY_MOST_S
 
     def _close(self, opened: Opened) -> None:
-        """Seal what is left and close; an error of the last seal loses nothing: rows are spooled."""
+        """Seal what is left and close; a last seal that fails loses nothing: rows are spooled."""
         try:
             while opened.sealer.seal():
                 pass

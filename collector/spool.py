@@ -55,7 +55,7 @@ class StoredBatch:
 
 
 def encode_batch(batch: pa.RecordBatch) -> bytes:
-    """zstd over the whole IPC stream: with 48 columns, compressed buffers alone leave the headers."""
+    """zstd over the whole IPC stream: with 48 columns the headers weigh more than small buffers."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -65,7 +65,8 @@ def encode_batch(batch: pa.RecordBatch) -> bytes:
 def decode_batch(data: bytes) -> pa.RecordBatch:
     """The inverse of `encode_batch`."""
     raw = zstandard.ZstdDecompressor().decompress(data)
-    return pa.ipc.open_stream(raw).read_next_batch()
+    batch: pa.RecordBatch = pa.ipc.open_stream(raw).read_next_batch()
+    return batch
 
 
 class Spool:
@@ -319,21 +320,26 @@ def _put_gaps(connection: sqlite3.Connection, gaps: list[GapChange], after_last:
 def _combine(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
-    return pa.Table.from_batches(batches, EVENT_SCHEMA).combine_chunks().to_batches()[0]
+    table = pa.Table.from_batches(batches, EVENT_SCHEMA).combine_chunks()
+    batch: pa.RecordBatch = table.to_batches()[0]
+    return batch
 
 
-def days_of(batch: pa.RecordBatch) -> np.ndarray[Any, np.dtype[np.int64]]:
+Days = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def days_of(batch: pa.RecordBatch) -> Days:
     """The partition of each row as days since 1970: of `ts`, or of `observed_at` where skewed."""
-    ts = batch.column("ts").cast(pa.int64()).to_numpy()
-    days = ts // DAY_US
+    days: Days = batch.column("ts").cast(pa.int64()).to_numpy() // DAY_US
     flags = batch.column("flags")
     if flags.null_count == len(flags):
         return days
-    skewed = pc.fill_null(pc.match_substring(_plain(flags), "skewed"), False)
+    skewed = pc.match_substring(_plain(flags), "skewed").fill_null(False)
     if not pc.any(skewed).as_py():
         return days
     observed = batch.column("observed_at").cast(pa.int64()).to_numpy() // DAY_US
-    return np.where(skewed.to_numpy(zero_copy_only=False), observed, days)
+    mixed: Days = np.where(skewed.to_numpy(zero_copy_only=False), observed, days)
+    return mixed
 
 
 def _plain(array: pa.Array) -> pa.Array:

@@ -158,7 +158,7 @@ class Watermark:
         return int(digits) if digits.isdigit() else 0
 
     def write(self, seq: int) -> None:
-        """Remember `seq`; in place and without fsync, since SIGKILL does not lose the page cache."""
+        """Remember `seq`; without fsync, since SIGKILL does not lose the page cache."""
         os.pwrite(self._descriptor, b"%020d" % seq, 0)
 
     def close(self) -> None:

@@ -50,19 +50,27 @@ class Stream:
 
     def take(self, block: Block, now: datetime) -> Taken:
         """Decode a block; `update` then holds the position to commit with its rows."""
-        decoded = (
-            self._decode(block) if block.data else Decoded(EMPTY_BATCH, (), Tally(), block.end)
-        )
+        decoded = self._decode(block) if block.data else self._nothing_new(block)
         self.waits_at = None
         if block.tail and decoded.resume <= block.start:
             self.waits_at = block.start
             return NOTHING
         self.read_at = now
+        taken = self._without_stored(decoded, block.rejects)
+        # Lines that never reached the decoder are out already, however far back it must go.
+        early = {r.origin for r in block.rejects if r.origin >= decoded.resume}
+        done = tuple(sorted({*decoded.done, *early})) if early else decoded.done
         self.update = StreamUpdate(
-            block.source, block.stream, decoded.resume, decoded.done, block.end, block.mark
+            block.source, block.stream, decoded.resume, done, block.end, block.mark
         )
-        taken = self._without_stored(decoded)
-        return Taken(taken.batch, (*block.rejects, *taken.rejects), taken.filtered)
+        return taken
+
+    def _nothing_new(self, block: Block) -> Decoded:
+        """A block without bytes moves the position, unless the decoder still needs what was."""
+        last = self.update
+        if last is not None and last.resume < last.read_to:
+            return Decoded(EMPTY_BATCH, (), Tally(), last.resume, last.done)
+        return Decoded(EMPTY_BATCH, (), Tally(), block.end)
 
     def flush(self, now: datetime) -> Taken:
         """Give out what the decoder holds back for more lines."""
@@ -74,7 +82,7 @@ class Stream:
         self.update = StreamUpdate(
             last.source, last.stream, decoded.resume, decoded.done, last.read_to, last.mark
         )
-        return self._without_stored(decoded)
+        return self._without_stored(decoded, ())
 
     def _decode(self, block: Block) -> Decoded:
         try:
@@ -95,13 +103,14 @@ class Stream:
                 parts.append(Decoded(EMPTY_BATCH, (reject,), Tally(1), line.end))
         return _joined(parts, block)
 
-    def _without_stored(self, decoded: Decoded) -> Taken:
+    def _without_stored(self, decoded: Decoded, early: tuple[Reject, ...]) -> Taken:
         filtered = dict(decoded.tally.filtered)
+        rejects = (*early, *decoded.rejects)
         if not self._stored:
-            return Taken(decoded.batch, decoded.rejects, filtered)
+            return Taken(decoded.batch, rejects, filtered)
         positions = decoded.batch.column("source_position")
         again = pc.is_in(positions, pa.array(sorted(self._stored), pa.int64()))
-        rejects = tuple(r for r in decoded.rejects if r.origin not in self._stored)
+        rejects = tuple(r for r in rejects if r.origin not in self._stored)
         batch = decoded.batch.filter(pc.invert(again))
         self._stored = {start for start in self._stored if start >= decoded.resume}
         return Taken(batch, rejects, filtered)

@@ -100,15 +100,24 @@ def removals(
 class Upkeep:
     """Does it, in the sealer's thread; `keep` None keeps every day."""
 
-    def __init__(self, keep: timedelta | None, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        keep: timedelta | None,
+        say: Callable[[str], None],
+        *,
+        every_s: float = UPKEEP_EVERY_S,
+        above: int = COMPACT_ABOVE_FILES,
+    ) -> None:
         self._keep = keep
         self._say = say
+        self._every_s = every_s
+        self._above = above
         self._last_run = 0.0
         self._last_checkpoint = 0
 
     def __call__(self, sealer: Sealer) -> None:
         """Run when its time has come; called twice a second."""
-        if time.monotonic() - self._last_run < UPKEEP_EVERY_S:
+        if time.monotonic() - self._last_run < self._every_s:
             return
         self._last_run = time.monotonic()
         try:
@@ -116,13 +125,13 @@ class Upkeep:
         except StorageError as error:
             self._say(f"{error.message}; trying again later")
 
-    def run(self, sealer: Sealer, now: datetime, above: int = COMPACT_ABOVE_FILES) -> Done:
+    def run(self, sealer: Sealer, now: datetime) -> Done:
         """One whole upkeep. Raises StorageError; whatever was committed stays reconciled."""
         done = Done()
         try:
             sealer.reconcile()
             done.unlinked = self.sweep(sealer, now)
-            for compaction in compactions(sealer.archive.live(), above):
+            for compaction in compactions(sealer.archive.live(), self._above):
                 self._compact(sealer, compaction)
                 done.compacted.append(compaction)
             done.removed = self._remove(sealer, now)

@@ -118,19 +118,19 @@ class LinuxAuditDecoder:
 
     def _add(self, record: Record, at: int, size: int, found: _Found, now: datetime) -> None:
         key = (record.node, record.time, record.serial)
-        moment = times.parse(record.time)
-        if moment is None:
-            found.rejects.append(Reject(at, Reason.BAD_TIME))
-            return
         ended = self._ended.get(key)
         if ended is not None:
             # The EOE of an event that ended with its title.
             ended.append(at)
             if record.type == "EOE":
                 return
-        self._expire(moment[0], found, now)
         pending = self._pending.get(key)
         if pending is None:
+            moment = times.parse(record.time)
+            if moment is None:
+                found.rejects.append(Reject(at, Reason.BAD_TIME))
+                return
+            self._expire(moment[0], found, now)
             pending = self._pending[key] = _Pending(at, moment[0])
         pending.records.append(record)
         pending.offsets.append(at)
@@ -142,8 +142,9 @@ class LinuxAuditDecoder:
             self._end(next(iter(self._pending)), found, now, incomplete=True)
 
     def _expire(self, micros: int, found: _Found, now: datetime) -> None:
-        for key, pending in list(self._pending.items()):
-            if pending.micros + EXPIRES_AFTER_US >= micros:
+        while self._pending:
+            key = next(iter(self._pending))
+            if self._pending[key].micros + EXPIRES_AFTER_US >= micros:
                 break
             self._end(key, found, now)
 
