@@ -25,9 +25,9 @@ def redactor(call: Call) -> "Redactor":
     from policies.redact import default_redactor
     from policies.redact.fingerprint import KEY_BYTES, FingerprintKey
 
-    if not wiring.has_store(call):
+    store = wiring.existing_store(call)
+    if store is None:
         return default_redactor(FingerprintKey(secrets.token_bytes(KEY_BYTES)))
-    store = wiring.find_store(call)
     keys = wiring.key_dir(wiring.load_settings(call).settings.keys)
     return default_redactor(load_or_create(keys, wiring.store_id(store)))
 

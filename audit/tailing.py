@@ -134,6 +134,7 @@ class _Live:
     upto: int = 0
     told_gaps: set[int] = field(default_factory=set)
     collector: str = ""
+    looked_at: float = -TICK_S
     spoke_at: float = 0.0
     quiet_at: float = 0.0
 
@@ -189,6 +190,9 @@ def _watch_collector(live: _Live) -> None:
     """Say at once when nobody collects, and when that changes (SCREENS T3)."""
     from query import views
 
+    if time.monotonic() - live.looked_at < TICK_S:
+        return
+    live.looked_at = time.monotonic()
     found = views.collector(live.store, live.call.now())
     if found.state == live.collector:
         return
@@ -227,10 +231,19 @@ def _quiet(live: _Live) -> None:
         return
     live.quiet_at = now
     state = "alive" if live.collector == "running" else live.collector
-    ellipsis = live.screen.glyphs.ellipsis
-    live.screen.voice.passing(
-        f"{ellipsis} quiet for {duration(int(silent) * 1_000_000)} · collector {state}"
-    )
+    parts = [f"… quiet for {duration(int(silent) * 1_000_000)}", f"collector {state}"]
+    live.screen.voice.passing(" · ".join([*parts, *_last_read(live)]))
+
+
+def _last_read(live: _Live) -> list[str]:
+    from query.snapshot import read_sources, reading
+
+    with reading(live.store) as con:
+        read = [(s.last_read_at, s.source) for s in read_sources(con) if s.last_read_at]
+    if not read:
+        return []
+    at, name = max(read)
+    return [f"{name} read {spoken(max(live.call.now() - at, 0))} ago"]
 
 
 def _hush(live: _Live) -> None:

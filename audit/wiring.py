@@ -94,15 +94,22 @@ def _has_settings(call: Call) -> bool:
 
 def find_store(call: Call) -> StorePaths:
     """The store to read; StorageError (T2) lists where we looked if there is none."""
+    if (store := existing_store(call)) is not None:
+        return store
+    looked = _looked(call, store_place(call))
+    raise StorageError(f"no store here; looked in\n{looked}", hint=_way_out(call))
+
+
+def existing_store(call: Call) -> StorePaths | None:
+    """The store to read, None if there is none."""
     place = store_place(call)
-    if _is_store(place.path):
-        return StorePaths(place.path)
-    raise StorageError(f"no store here; looked in\n{_looked(call, place)}", hint=_way_out(call))
+    return StorePaths(place.path) if _is_store(place.path) else None
 
 
-def has_store(call: Call) -> bool:
-    """Whether there is a store, here or where another user keeps one."""
-    return any(_is_store(path) or path.exists() for path in (store_place(call).path, _SYSTEM_DATA))
+def is_new_here(call: Call) -> bool:
+    """True where nothing was ever collected: no store was named, and nobody keeps one."""
+    place = store_place(call)
+    return place.origin == "default" and not (_is_store(place.path) or _SYSTEM_DATA.exists())
 
 
 def _is_store(path: Path) -> bool:

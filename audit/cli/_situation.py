@@ -11,7 +11,7 @@ from query.times import display_zone
 def situation(call: Call) -> Exit:
     """Print the situation, or how to begin where nothing was ever collected."""
     screen = output.screen(call)
-    if not wiring.has_store(call):
+    if wiring.is_new_here(call):
         output.put(page_situation.welcome(call.prog, commands.names()))
         return Exit.DONE
     store = wiring.find_store(call)

@@ -146,7 +146,9 @@ def test_bare_audit_without_a_store_invites(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """G0: exit 0, and only commands that exist."""
-    monkeypatch.setenv("AUDIT_STORE", str(tmp_path / "none"))
+    monkeypatch.delenv("AUDIT_STORE", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert run(["audit"]) == 0
     out = capfd.readouterr().out.splitlines()
     assert out[:2] == [
@@ -154,6 +156,14 @@ def test_bare_audit_without_a_store_invites(
         "Nothing has been collected on this machine yet.",
     ]
     assert out[-1] == "  all commands   audit --help"
+
+
+def test_a_named_store_that_is_not_there_is_no_beginning(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong --store must not look like a machine without events."""
+    assert run(["audit", "--store", str(tmp_path / "none")]) == 5
+    assert f"--store {tmp_path / 'none'}   does not exist" in capfd.readouterr().err
 
 
 def test_global_options_may_stand_anywhere_before_a_double_dash() -> None:
