@@ -207,7 +207,8 @@ def _apparmor_object(row: Row, fields: dict[str, str], operation: str, mask: str
     if "family" in fields or "faddr" in fields:
         if "faddr" not in fields:
             _keep(row, fields, "saddr", "src", "addr", "peer_addr", "peer")
-        unix = fields.get("peer_addr") or fields.get("peer") if fields["family"] == "unix" else None
+        is_unix = fields.get("family") == "unix"
+        unix = (fields.get("peer_addr") or fields.get("peer")) if is_unix else None
         verb = access_of_syscall(operation) or verb
         return {
             "resource": "network", "access": verb, "target": unix,
