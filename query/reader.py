@@ -204,13 +204,13 @@ class Reader:
             self._con = None
 
 
-def open_engine(files: Iterable[str], scratch: Path) -> Any:
+def open_engine(files: Iterable[str], scratch: Path, *, threads: int = THREADS) -> Any:
     """A DuckDB that can read these files and nothing else of the machine, and no network."""
     import duckdb
 
     con = duckdb.connect(
         config={
-            "threads": THREADS,
+            "threads": threads,
             "memory_limit": MEMORY_LIMIT,
             "temp_directory": str(scratch.absolute()),
             "autoinstall_known_extensions": "false",

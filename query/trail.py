@@ -90,7 +90,8 @@ class _Follower:
         self._request = with_runs_resolved(request, self._con)
         self._where = compile_request(self._request)
         self._statements: dict[str, Any] = {}
-        self._engine = open_engine([], store.tmp)
+        # A batch is small: a second thread costs more in hand-overs than it gives.
+        self._engine = open_engine([], store.tmp, threads=1)
 
     def __enter__(self) -> Self:
         return self
