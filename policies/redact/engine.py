@@ -29,6 +29,8 @@ _TEXT_COLUMNS: Final = tuple(
 )
 _NAMES: Final = tuple(EVENT_SCHEMA.names)
 _MESSAGE: Final = _NAMES.index("message")
+# Made once: pyarrow looks for an optional package each time it makes a scalar of a Python string.
+_NEWLINE, _EMPTY, _BREAK = (pa.scalar(text, pa.string()) for text in ("\n", "", BREAK))
 _FLAG: Final = "masked_field"
 
 
@@ -37,10 +39,15 @@ class _Column:
     """A text column by its distinct values; `first` is the number of the first one in the scan."""
 
     number: int
+    array: pa.Array
     distinct: pa.Array
-    rows: Any
     first: int
     masked: dict[int, Masked]
+
+    @property
+    def rows(self) -> pa.Array:
+        """Which distinct value each row holds; null where it holds none."""
+        return pc.index_in(self.array, self.distinct)
 
     @property
     def name(self) -> str:
@@ -118,9 +125,9 @@ class Redactor:
             array = batch.column(number)
             if array.null_count == len(array):
                 continue
-            encoded = array.dictionary_encode()
-            columns.append(_Column(number, encoded.dictionary, encoded.indices, first, {}))
-            first += len(encoded.dictionary)
+            distinct = _distinct(array)
+            columns.append(_Column(number, array, distinct, first, {}))
+            first += len(distinct)
         return columns
 
     def _scan(self, columns: Sequence[_Column]) -> Hits:
@@ -236,19 +243,22 @@ class _Tally:
 
     def add(self, column: _Column) -> pa.Array:
         """Counts a column's masked values; gives the column with them in place."""
-        values = column.distinct.to_pylist()
+        size = len(column.distinct)
+        hit = np.zeros(size, dtype=bool)
+        counts = np.zeros(size + 1, dtype=np.int32)
         for value, masked in column.masked.items():
-            values[value] = masked.text
-        counts = np.array([0] * len(values) + [0], dtype=np.int32)
-        for value, masked in column.masked.items():
+            hit[value] = True
             counts[value] = masked.kinds.total()
-        codes = column.rows.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        texts = [column.masked[value].text for value in sorted(column.masked)]
+        values = pc.replace_with_mask(column.distinct, pa.array(hit), pa.array(texts, pa.string()))
+        rows = column.rows
+        codes = rows.fill_null(size).to_numpy(zero_copy_only=False)
         self.counts += counts[codes]
         self._columns.append((column, codes))
         bad = [value for value, masked in column.masked.items() if masked.failed]
         if bad:
             self.failed.update(np.flatnonzero(np.isin(codes, bad)).tolist())
-        return pa.array(values, pa.string()).take(column.rows)
+        return values.take(rows)
 
     def replace(self, row: int, masked: Masked) -> None:
         """A message that was masked by what came before it, instead of by itself."""
@@ -273,19 +283,30 @@ class _Tally:
         return pa.array(found, pa.string())
 
 
+def _distinct(array: pa.Array) -> pa.Array:
+    """The values of a column; most columns of a batch have long runs, which are cheap to find."""
+    runs = pc.run_end_encode(array).values
+    return (runs if len(runs) < len(array) // 8 else array).unique().drop_null()
+
+
 def _scannable(column: _Column) -> tuple[bytes, Any]:
     """The distinct values as stage 1 sees them, joined by newlines, and the length of each."""
     distinct = column.distinct
     if column.name not in PATH_COLUMNS:
         if column.name == "command":
             distinct = _as_arguments(distinct)
-        if pc.any(pc.match_substring_regex(distinct, r"\A[\[{]")).as_py():
+        if _may_hold_json(distinct):
             return _joined([scanned_text(column.name, t) for t in column.distinct.to_pylist()])
     if not pc.all(pc.string_is_ascii(distinct)).as_py():
         return _joined(distinct.to_pylist())
     whole = pa.ListArray.from_arrays(pa.array([0, len(distinct)], pa.int32()), distinct)
     lengths = pc.binary_length(distinct).to_numpy(zero_copy_only=False)
-    return pc.binary_join(whole, "\n")[0].as_buffer().to_pybytes(), lengths
+    return pc.binary_join(whole, _NEWLINE)[0].as_buffer().to_pybytes(), lengths
+
+
+def _may_hold_json(texts: pa.Array) -> bool:
+    starts = pc.or_(pc.starts_with(texts, "["), pc.starts_with(texts, "{"))
+    return bool(pc.any(starts).as_py())
 
 
 def _joined(texts: Sequence[str]) -> tuple[bytes, Any]:
@@ -303,7 +324,7 @@ def _as_arguments(commands: pa.Array) -> pa.Array:
         inner = pc.replace_substring(inner, border, BREAK)
     if pc.any(pc.match_substring(inner, '"')).as_py():
         return commands
-    return pc.binary_join_element_wise(inner, "", BREAK)
+    return pc.binary_join_element_wise(inner, _EMPTY, _BREAK)
 
 
 def _flagged(flags: pa.Array, rows: set[int]) -> pa.Array:

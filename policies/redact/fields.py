@@ -167,7 +167,12 @@ def _shown(text: str) -> tuple[str, list[_Piece]]:
                 return text, []
             end = match.end()
             token = match[0]
-            if token in _FILLING or token.isspace() or token[0] in "tfn":
+            if token in _FILLING or token.isspace():
+                continue
+            if token[0] in "tfn":
+                # It is the value of its key, so the next key must not be.
+                parts.append(token + BREAK)
+                at += len(token) + len(BREAK)
                 continue
             value = _value(token)
             is_key = token[0] == '"' and _COLON.match(text, end)

@@ -51,6 +51,10 @@ _WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+
 # A piece of a slug: a word, a version, a hash.
 _SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 _FLAG_START: Final = re.compile(r"[-/]{0,2}[A-Za-z0-9_.-]{0,40}")
+# A whole word for a password, which also a number may follow.
+_SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass)\Z")
+_CAMEL: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+")
+_NEXT_WORD: Final = re.compile(r" +[A-Za-z\x7f]")
 _UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
@@ -121,12 +125,14 @@ def is_password(match: re.Match[str]) -> bool:
     name = key_name(match)
     if not names_a_secret(name) or placeholder(value) or code(value) or len(value) < 3:
         return False
-    if value.isdigit() and (len(value) < 4 or name.lower() in {"pass", "-pass", "--pass"}):
+    if value.isdigit() and (len(value) < 4 or not _SHORT_NAME.search(name)):
         return False
     word = value.rstrip(_CLOSERS)
     if word.lower() in PROSE or (word.isalpha() and word == word.upper()):
         return False
-    return not _URL.fullmatch(value) and not _called(match)
+    if _URL.fullmatch(value) or _called(match) or _in_name(match):
+        return False
+    return not _words_around(match)
 
 
 def is_token(match: re.Match[str]) -> bool:
@@ -256,7 +262,9 @@ def cookie_values(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 def _in_name(match: re.Match[str]) -> bool:
     """`arn:…:secret:name`, `//x-access-token:…@host`: the colon is part of something else."""
     before = match.string[max(0, match.start("key") - 128) : match.start("key")]
-    return (before.endswith(":") and "arn:" in before) or bool(_USERINFO.search(before))
+    if before.endswith(":") and "arn:" in before:
+        return True
+    return bool(_USERINFO.search(before)) or before.endswith("@")
 
 
 def _slug(value: str) -> bool:
@@ -270,6 +278,19 @@ def is_prose_token(match: re.Match[str]) -> bool:
     if placeholder(value) or code(value) or _slug(value) or _UUID.fullmatch(value):
         return False
     return random_looking(value) and "://" not in value
+
+
+def _words_around(match: re.Match[str]) -> bool:
+    """A sentence, a declaration, an assignment of one name to another: no value is given."""
+    groups, value = match.groupdict(), match[SECRET].rstrip(_CLOSERS)
+    if groups.get("quote") or groups.get("whole") or not value.replace("_", "").isalpha():
+        return False
+    sign = match.string[match.end("key") : match.start(SECRET)]
+    if "=" in sign:
+        return "_" in value and value.islower() and sign.strip("\"'") != sign.strip("\"' ")
+    if _CAMEL.fullmatch(value):
+        return True
+    return sign.endswith(" ") and bool(_NEXT_WORD.match(match.string, match.end(SECRET)))
 
 
 def _called(match: re.Match[str]) -> bool:

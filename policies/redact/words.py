@@ -14,7 +14,9 @@ ABOUT: Final = frozenset(
     "input placeholder template view controller row column table map lookup handler callback "
     "middleware factory builder encoder decoder generator counter bucket budget cost per rate "
     "tokens keys passwords secrets cookies schema response request alias serial fingerprint "
-    "thumbprint"
+    "thumbprint error errors exception warning failure event action component form dialog screen "
+    "page menu button field helper util utils test tests spec mock stub fixture example sample "
+    "app host domain com org net io dev local"
     .split()
 )  # fmt: skip
 

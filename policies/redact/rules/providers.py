@@ -140,7 +140,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("artifactory-key", "Artifactory", "(?:AKCp|cmVmdGtuOj)", _A, 40, f"AKCp{mix(69)}"),
     # Mail and phone
     _shape("sendgrid-key", "SendGrid", r"SG\.[A-Za-z0-9_-]{16,24}\.[A-Za-z0-9_-]{20}", f"{_D}*", f"SG.{mix(22)}.{mix(43)}"),
-    _shape("mailgun-key", "Mailgun", _after("key-[0-9a-f]{32}"), "", f"key-{hexa(32)}"),
+    _shape("mailgun-key", "Mailgun", _after("key-[0-9a-f]{32}"), "(?![0-9a-f])", f"key-{hexa(32)}"),
     _shape("mailchimp-key", "Mailchimp", "[0-9a-f]{32}-us[0-9]", "[0-9]?", f"{hexa(32)}-us12"),
     _shape("twilio-key", "Twilio API key", _after("SK[0-9a-f]{32}"), "", f"SK{hexa(32)}"),
     _token("resend-key", "Resend", "re_", "[A-Za-z0-9_]", 26, f"re_{mix(8)}_{mix(24)}"),

@@ -85,6 +85,6 @@ RULES: Final[tuple[Rule, ...]] = (
          r"[ =\f]\\?[\"']?pass:", r"(?P<secret>[^\s\"'`\f]{1,512})", check=is_argument, fingerprint=False,
          hits=("openssl pkcs12 -in c.p12 -nodes -passin pass:M.HiKqfwFH2+Y",), misses=("openssl x -passin pass:$PW",)),
     Rule("tool-git-config", "password", "a credential line for git or npm",
-         r"(?:_authToken|_password|_auth)[ ]?=[ ]?", r"\\{0,3}[\"']?(?P<secret>[^\s\"'`;,&]{6,4096})", check=is_argument, fingerprint=False,
+         r"(?:^|[^A-Za-z0-9])(?:_authToken|_password|_auth)[ ]?=[ ]?", r"\\{0,3}[\"']?(?P<secret>[^\s\"'`;,&]{6,4096})", check=is_argument, fingerprint=False,
          hits=("//registry/:_authToken=abc12345",), misses=("_authToken=${NPM_TOKEN}",)),
 )  # fmt: skip
