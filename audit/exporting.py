@@ -207,8 +207,18 @@ class _Ends(Sequence[int]):
 
 def _move_cursor(call: Call, store: StorePaths, order: Order, result: Result, after: int) -> None:
     """Only once the file is in place, and never past rows that could not be read."""
-    if order.cursor and not result.damaged and result.upto > after:
+    if order.cursor and _moves(order, result, after):
         cursors.advance(store.control, order.cursor, after=after, upto=result.upto, now=call.now())
+
+
+def _cursor(order: Order, result: Result, after: int) -> Cursor | None:
+    if not order.cursor:
+        return None
+    return Cursor(order.cursor, after, result.upto, _moves(order, result, after))
+
+
+def _moves(order: Order, result: Result, after: int) -> bool:
+    return bool(order.cursor) and not result.damaged and result.upto > after
 
 
 def _manifest(
@@ -237,7 +247,7 @@ def _manifest(
         more=result.more,
         gaps=[exported_gap(g.source, g.since, g.until, g.reason, g.count) for g in gaps],
         damaged=[MissingFile(d.path, d.rows) for d in result.damaged.values()],
-        cursor=Cursor(order.cursor, after, result.upto) if order.cursor else None,
+        cursor=_cursor(order, result, after),
     )
 
 

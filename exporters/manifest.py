@@ -34,11 +34,12 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Which seqs a repeated export covers: those in (after, upto]."""
+    """Which seqs a repeated export covers: those in (after, upto]; damage keeps it from moving."""
 
     name: str
     after: int
     upto: int
+    moved: bool
 
 
 @dataclass(frozen=True, slots=True)

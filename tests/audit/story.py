@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import zstandard
 
 from audit_events.arrow import to_storage
@@ -168,6 +169,20 @@ class StoryStore:
         fd = os.open(self.paths.notify, os.O_WRONLY)
         os.pwrite(fd, b"1", 0)
         os.close(fd)
+
+    def seal(self, rows: Sequence[dict[str, Any]], upto: int) -> Path:
+        """These rows as one archive file; the spool's copies no longer count."""
+        name = f"date={DAY}/story.parquet"
+        path = self.paths.events / name
+        path.parent.mkdir()
+        pq.write_table(pa.Table.from_batches([rows_to_batch(rows)]), path, compression="zstd")
+        bounds = [f(r[c] for r in rows) for c in ("ts", "observed_at", "seq") for f in (min, max)]
+        self.con.execute(
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            (name, DAY, len(rows), path.stat().st_size, *bounds),
+        )
+        self.meta(sealed_upto=upto)
+        return path
 
     def _hot(self, rows: Sequence[dict[str, Any]]) -> None:
         for row in rows:

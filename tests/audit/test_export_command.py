@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from audit.main import run
-from tests.audit.story import ADMIN, NOW, StoryStore, at, file_event
+from tests.audit.story import ADMIN, NOW, StoryStore, at, file_event, story
 from tests.audit.terminal import environment, watched
 
 
@@ -76,7 +76,7 @@ def test_a_cursor_gives_every_event_once(own_store: StoryStore, tmp_path: Path) 
     assert seen == list(range(4701, 4933))
     assert manifest(tmp_path / "0.ndjson")["limit_reached"] is True
     assert manifest(tmp_path / "2.ndjson")["cursor"] == {
-        "name": "siem", "after": 4931, "upto": 4932
+        "name": "siem", "after": 4931, "upto": 4932, "moved": True
     }  # fmt: skip
 
 
@@ -88,6 +88,27 @@ def test_a_cursor_stays_when_the_file_could_not_be_written(
     path = tmp_path / "a.ndjson"
     assert export(own_store, "--cursor", "siem", "-o", str(path)) == 0
     assert len(path.read_text().splitlines()) == 231
+
+
+def test_a_damaged_file_makes_every_answer_a_partial_one(
+    own_store: StoryStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """T10: exit 8, the file named, the other events shown, and no cursor passes it."""
+    file = own_store.seal(story(), upto=4931)
+    reads = ("read", "/workspace/x", "filesystem.allow[0]", 3)
+    own_store.append([file_event(4932, "18:04:00", "allow", "rg[1]", *reads)])
+    file.write_bytes(file.read_bytes()[:-9])
+    path = tmp_path / "a.ndjson"
+    base = ["audit", "--store", str(own_store.paths.root)]
+    for words in (["query"], ["query", "--json", "-n", "0"], ["query", "--count"], ["tail"]):
+        assert run([*base, *words]) == 8
+        out, err = capfd.readouterr()
+        assert "partial: events/date=2026-07-28/story.parquet is damaged (231 events" in err
+        assert "4932" in out or out == "1\n"
+    assert export(own_store, "--cursor", "siem", "-o", str(path)) == 8
+    assert json.loads(path.read_text())["seq"] == 4932
+    told = manifest(path)
+    assert (told["complete"], told["cursor"]["moved"]) == (False, False)  # type: ignore[index]
 
 
 def test_nothing_new_is_said_and_is_no_failure(
