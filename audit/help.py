@@ -12,7 +12,7 @@ _VERBS: Final = (
         ("query", "ask: by decision, path, rule, run, time …"),
         ("runs", "what ran and what was refused in it"),
         ("show", "one run as a story, or an event with its neighbours"),
-        ("explain", "which rule decided an event, its YAML, what would change it"),
+        ("explain", "which rule decided an event, and what else is known of it"),
         ("stats", "counts by rule, sandbox, day …; time-outs and p95 of tools"),
         ("gaps", "when the record was incomplete, and why"),
         ("sql", "read-only SQL over the same events"),
@@ -22,7 +22,7 @@ _VERBS: Final = (
         ("policy", "validate, explain, suggest, replay, coverage, diff, apply, compile"),
     )),
     ("Send", (
-        ("export", "files, SIEM formats, nightly delivery"),
+        ("export", "files with a manifest; each event once with --cursor"),
         ("serve", "HTTP service and page"),
     )),
     ("Prove", (
@@ -59,7 +59,7 @@ def overview(prog: str) -> str:
     first = [text.format(prog=prog) for verb, text in _FIRST if verb in known]
     more = f"{prog} COMMAND --help"
     if "help" in known:
-        more += f" · {prog} help filters|times|exit|scripts|sudo"
+        more += f" · {prog} help filters|times|lines|exit|scripts"
     lines += ["", *(["First:    " + "        ".join(first)] if first else []), f"More:     {more}"]
     lines.append('With sudo use "sandtrail": /usr/sbin/audit is Apple\'s.')
     return "\n".join(lines) + "\n"

@@ -296,3 +296,23 @@ def test_debug_shows_the_traceback_only_when_asked(
     assert err.startswith("audit: error: internal error: RuntimeError at ")
     assert "here" not in err.splitlines()[0].replace("where", "")
     assert os.environ.get("AUDIT_DEBUG") is None
+
+
+@pytest.mark.parametrize("topic", ["filters", "times", "lines", "exit", "scripts", "sudo", "query"])
+def test_help_on_a_topic_fits_a_screen(topic: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """80 columns, and a word that is no topic lists those there are."""
+    assert run(["sandtrail", "help", topic]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines
+    assert max(map(len, lines)) <= 80
+    assert run(["audit", "help", "nonsense"]) == 2
+    assert "filters times lines exit" in capfd.readouterr().err
+
+
+def test_every_exit_code_is_explained(capfd: pytest.CaptureFixture[str]) -> None:
+    """A code that nobody can look up is noise."""
+    from audit_events.errors import Exit
+
+    run(["audit", "help", "exit"])
+    told = {int(line.split()[0]) for line in capfd.readouterr().out.splitlines()}
+    assert told == {int(code) for code in Exit}
