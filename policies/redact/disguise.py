@@ -61,7 +61,7 @@ _HEX_BLOB: Final = re.compile(r"(?:[0-9A-Fa-f]{2}){8,}")
 
 def open_disguises(view: View) -> Iterator[View]:
     """The views that lie inside this one, each leading back to the text."""
-    inner = unwrapped(view)
+    inner = unwrapped(view) if WRAPPED.confirm().search(view.text) else None
     if inner is not None:
         yield inner
     if BASE64.confirm().search(view.text):

@@ -22,7 +22,7 @@ _PLACEHOLDER: Final = re.compile(
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
     | secret | password | passwd | token | env:\s.* | file:\s?.* | op://.* | vault:.* | ref\+.*
-    | keychain:.* | aws:.* | sm://.* | arn:.* | pass:\$.* | env\.\s?.* | os\.environ.*
+    | keychain:.* | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.* | os\.environ.*
     | process\.env.* | import\.meta.* | secrets\..* | vars\..*
     """
 )
