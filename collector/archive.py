@@ -225,6 +225,8 @@ def write_file(root: Path, rows: pa.Table, date: str, kind: str) -> ArchiveFile:
                 column_encoding=dict.fromkeys(_DELTA_ENCODED, "DELTA_BINARY_PACKED"),
                 row_group_size=ROW_GROUP_ROWS,
                 data_page_version="2.0",
+                # One flipped bit in a page may decode to a wrong value; the checksum tells.
+                write_page_checksum=True,
                 dictionary_pagesize_limit=_DICTIONARY_PAGE_BYTES,
                 write_statistics=["seq", "ts", "observed_at", "decision", "rule_index"],
             )
@@ -244,7 +246,7 @@ def write_file(root: Path, rows: pa.Table, date: str, kind: str) -> ArchiveFile:
 
 def read_file(root: Path, path: str) -> pa.Table:
     """Rows of an archive file with FILE_SCHEMA. Raises OSError or pa.ArrowException if damaged."""
-    table = pq.ParquetFile(root / path).read()
+    table = pq.ParquetFile(root / path, page_checksum_verification=True).read()
     columns = [
         table[field.name].cast(field.type)
         if field.name in table.column_names

@@ -7,6 +7,7 @@ The in-memory counter moves only after COMMIT (docs/decisions/0002).
 
 import io
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -78,6 +79,7 @@ class Spool:
         # Held around every transaction: SQLite's own waiting is neither fair nor quick.
         self.lock = threading.Lock()
         self._watermark = watermark
+        self._notify = os.open(store.paths.notify, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._step = on_step
         self.connection = open_writable(store.paths.spool, SPOOL_DDL)
         self._prepare()
@@ -168,8 +170,7 @@ class Spool:
 
     def touch(self) -> None:
         """Wake the readers: they watch `notify`, since the WAL is written before it is visible."""
-        with self._store.paths.notify.open("wb") as file:
-            file.write(b"\n")
+        os.pwrite(self._notify, b"\n", 0)
 
     def _number(self, commit: Commit, first: int) -> pa.RecordBatch | None:
         if not commit.batches:
@@ -230,6 +231,7 @@ class Spool:
     def close(self) -> None:
         """Close the connection and make the watermark durable."""
         self.connection.close()
+        os.close(self._notify)
         self._watermark.close()
 
 
