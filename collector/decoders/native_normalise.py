@@ -26,7 +26,9 @@ _TRACEPARENT_PARTS: Final = 4
 MAX_EXTRA_BYTES: Final = MAX_TEXT_BYTES
 
 
-def normalise(rough: Rough, now_us: int) -> tuple[pa.RecordBatch, list[Reject]]:
+def normalise(
+    rough: Rough, now_us: int, form: str = "native"
+) -> tuple[pa.RecordBatch, list[Reject]]:
     """Event rows in the order of `rough`, and a reject for each row whose time cannot be read."""
     _absent_if_empty(rough)
     _merge_aliases(rough)
@@ -38,7 +40,7 @@ def normalise(rough: Rough, now_us: int) -> tuple[pa.RecordBatch, list[Reject]]:
     _rule(rough)
     _command(rough)
     _bounds(rough)
-    batch = _batch(rough)
+    batch = _batch(rough, form)
     rejects = [Reject(int(at), Reason.BAD_TIME) for at in rough.positions[bad]]
     return (batch.filter(pa.array(~bad)) if rejects else batch), rejects
 
@@ -282,10 +284,10 @@ def _clip(value: str, limit: int) -> str:
     return text.clip(value, limit)[0]
 
 
-def _batch(rough: Rough) -> pa.RecordBatch:
+def _batch(rough: Rough, form: str) -> pa.RecordBatch:
     rows = len(rough)
     columns = {name: a for name, a in rough.columns.items() if name not in TIME_FIELDS[1:]}
-    columns["format"] = pa.repeat(_text("native"), rows)
+    columns["format"] = pa.repeat(_text(form), rows)
     columns["source_position"] = pa.array(rough.positions, pa.int64())
     count = columns.get("count")
     columns["count"] = (
