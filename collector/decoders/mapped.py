@@ -77,7 +77,8 @@ class MappedDecoder:
         for pointer, words in self._table.only:
             if str(_find(members, pointer)) not in words:
                 return Filtered.NOT_ENFORCEMENT
-        pairs, used = [], []
+        pairs: list[tuple[str, Any]] = []
+        used: list[tuple[str, ...]] = []
         for rule in self._table.rules:
             pointer, found = _value(rule, members)
             pairs.append((rule.column, found))
@@ -108,11 +109,11 @@ def _value(rule: Rule, members: Members) -> tuple[tuple[str, ...] | None, Any]:
     """The pointer that was taken, and what the rule makes of its value."""
     if rule.constant is not None:
         return None, _typed(rule.constant)
-    values = ((pointer, _find(members, pointer)) for pointer in rule.pointers)
-    pointer, found = next((pair for pair in values if pair[1] is not None), (None, None))
-    if found is None:
-        return None, _typed(rule.default)
-    return pointer, rule.words.get(str(found).lower(), found) if rule.words else found
+    for pointer in rule.pointers:
+        found = _find(members, pointer)
+        if found is not None:
+            return pointer, rule.words.get(str(found).lower(), found) if rule.words else found
+    return None, _typed(rule.default)
 
 
 def _without(value: Any, pointers: list[tuple[str, ...]]) -> Any:
