@@ -80,9 +80,9 @@ class MappedDecoder:
         pairs: list[tuple[str, Any]] = []
         used: list[tuple[str, ...]] = []
         for rule in self._table.rules:
-            pointer, found = _value(rule, members)
+            taken, found = _value(rule, members)
             pairs.append((rule.column, found))
-            used += [pointer] if pointer else []
+            used += [taken] if taken else []
         rest = _without(members, used)
         return pairs + [(_free(key), value) for key, value in rest or ()]
 
