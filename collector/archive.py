@@ -32,7 +32,7 @@ from audit_events.arrow import FILE_SCHEMA
 from audit_events.errors import StorageError
 from audit_events.layout import FILE_MODE, STORE_MODE, StorePaths
 from audit_events.schema import COLUMN_NAMES, SCHEMA_VERSION
-from collector.store import sync_file, sync_folder
+from collector.store import reason_of, sync_file, sync_folder
 
 _NO_HOOK: Final = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 ROW_GROUP_ROWS: Final = 1 << 20
@@ -43,6 +43,7 @@ _NO_DICTIONARY: Final = {*_DELTA_ENCODED, "message", "extra"}
 _COMMIT_NAME: Final = re.compile(r"(\d{20})\.json")
 _VERSION_IN_PATH: Final = re.compile(r"-v(\d+)-[0-9a-f]+\.parquet\Z")
 _METADATA_KEY: Final = "sandtrail"
+LAST_CHECKPOINT: Final = "_last_checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,10 @@ class Archive:
             )
         except (DeltaError, OSError, ValueError) as error:
             raise StorageError(
-                f"{self.log}: the archive's log cannot be read or written"
+                f"{self.log}: the archive's log cannot be read or written: {reason_of(error)}",
+                hint="questions are still answered; restore the store's events folder from a copy",
             ) from error
-        sync_log(self.log, -1)
+        sync_log(self.log, -1, 0)
         sync_folder(self.root.parent)
         return table
 
@@ -178,13 +180,14 @@ class Archive:
             RemoveAction(f.path, data_change, now_ms, f.bytes, {"date": f.date}) for f in remove
         ]
         seal = [Transaction(app_id=self.app_id, version=sealed_upto)] if sealed_upto else []
+        words = {**metadata, "actions": len(actions) + len(seal)}
         self._table.create_write_transaction(
             actions,
             mode="append",
             schema=self._table.schema(),
             partition_by=["date"],
             commit_properties=CommitProperties(
-                custom_metadata={_METADATA_KEY: json.dumps(metadata)},
+                custom_metadata={_METADATA_KEY: json.dumps(words)},
                 app_transactions=seal,
                 max_commit_retries=0,
             ),
@@ -194,9 +197,17 @@ class Archive:
     def checkpoint(self) -> None:
         """Write a checkpoint of the log and make it durable."""
         self._table.create_checkpoint()
-        for path in self.log.glob("*.parquet"):
-            path.chmod(FILE_MODE)
-        sync_log(self.log, -1, suffixes=(".parquet", "_last_checkpoint"))
+        for path in (*self.log.glob("*.checkpoint.parquet"), self.log / LAST_CHECKPOINT):
+            _sync_private(path)
+        sync_folder(self.log)
+
+    def discard(self, files: Sequence[ArchiveFile]) -> None:
+        """Unlink files of a commit that failed, unless it is in after all."""
+        self.refresh()
+        live = {file.path for file in self.live()}
+        for file in files:
+            if file.path not in live:
+                (self.root / file.path).unlink(missing_ok=True)
 
     def rows_of(self, path: str) -> pa.Table:
         """All rows of a file, plain types; missing later columns are null."""
@@ -268,19 +279,21 @@ def log_file(log: Path, version: int) -> Path:
     return log / f"{version:020d}.json"
 
 
-def sync_log(log: Path, after: int, *, suffixes: tuple[str, ...] = (".json",)) -> None:
-    """Make log files newer than version `after` durable, and private."""
-    for entry in log.iterdir():
-        found = _COMMIT_NAME.fullmatch(entry.name)
-        if entry.name.endswith(suffixes) and (found is None or int(found[1]) > after):
-            descriptor = os.open(entry, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fchmod(descriptor, FILE_MODE)
-                sync_file(descriptor)
-            finally:
-                os.close(descriptor)
+def sync_log(log: Path, after: int, upto: int) -> None:
+    """Make the log's versions `after` < v <= `upto` durable, and private."""
+    for version in range(after + 1, upto + 1):
+        _sync_private(log_file(log, version))
     log.chmod(STORE_MODE)
     sync_folder(log)
+
+
+def _sync_private(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fchmod(descriptor, FILE_MODE)
+        sync_file(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def commit_metadata(log: Path, version: int) -> dict[str, Any] | None:
@@ -306,7 +319,7 @@ def repair_log(log: Path, acknowledged: int, warn: Callable[[str], None]) -> Non
         return
     for version in reversed(log_versions(log)):
         path = log_file(log, version)
-        if version <= acknowledged or _parses(path):
+        if version <= acknowledged or _is_whole(path):
             break
         warn(f"log version {version} was cut by a crash and is dropped; its rows are safe")
         path.unlink()
@@ -314,16 +327,21 @@ def repair_log(log: Path, acknowledged: int, warn: Callable[[str], None]) -> Non
     sync_folder(log)
 
 
-def _parses(path: Path) -> bool:
+def _is_whole(path: Path) -> bool:
+    """Every line parses, and there are as many actions as the first line, our words, promised:
+    a file cut between two lines parses too."""
     try:
-        lines = path.read_bytes().splitlines()
-        return bool(lines) and all(isinstance(json.loads(line), dict) for line in lines)
-    except (OSError, ValueError):
+        actions = [json.loads(line) for line in path.read_bytes().splitlines()]
+        if not actions or not all(isinstance(action, dict) for action in actions):
+            return False
+        words = json.loads(actions[0].get("commitInfo", {}).get(_METADATA_KEY, "{}"))
+    except (OSError, ValueError, AttributeError):
         return False
+    return bool(words.get("actions", len(actions) - 1) == len(actions) - 1)
 
 
 def _repair_checkpoints(log: Path, warn: Callable[[str], None]) -> None:
-    hint = log / "_last_checkpoint"
+    hint = log / LAST_CHECKPOINT
     for path in log.glob("*.checkpoint.parquet"):
         try:
             pq.ParquetFile(path).read()

@@ -5,8 +5,8 @@
 Linking and attribution join in the middle with their own issues; the order is DESIGN.md's.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from audit_events.arrow import EVENT_SCHEMA
 from audit_events.rows import rows_to_batch
+from audit_events.schema import MAX_BLOCK_BYTES
 from collector.commit import Commit, Counts, GapChange, SourceUpdate, StreamUpdate
 from collector.contracts import (
     Block,
@@ -128,7 +129,7 @@ class Flow:
         commit = Commit()
         turns = {name: _Turn() for name in self.sources}
         gap_rows: list[dict[str, Any]] = []
-        for emission in emissions:
+        for emission in coalesced(emissions):
             state, turn = self.sources[emission.source], turns[emission.source]
             match emission:
                 case Block():
@@ -298,6 +299,47 @@ class Flow:
             **self._own_row("gap", gap.reason, gap.source),
             "ts": _moment(gap.since), "until": _moment(gap.until), "count": gap.count,
         }  # fmt: skip
+
+
+def coalesced(emissions: Sequence[Emission]) -> Iterator[Emission]:
+    """The same emissions with neighbouring blocks of one stream joined.
+
+    A source that follows a log line by line gives a block a line and rests after each; a decoder's
+    cost is per block. Of the rests only each source's last one says anything.
+    """
+    run: list[Block] = []
+    rests: dict[str, Idle] = {}
+    for emission in emissions:
+        if isinstance(emission, Idle):
+            rests[emission.source] = emission
+            continue
+        if run and not (isinstance(emission, Block) and _continues(run, emission)):
+            yield _one(run)
+            run = []
+        if isinstance(emission, Block):
+            run.append(emission)
+        else:
+            yield emission
+    if run:
+        yield _one(run)
+    yield from rests.values()
+
+
+def _continues(run: list[Block], block: Block) -> bool:
+    last = run[-1]
+    return (
+        (block.source, block.stream, block.start) == (last.source, last.stream, last.end)
+        and not (last.tail or last.final or last.rejects or block.tail or block.rejects)
+        and bool(last.data and block.data)
+        and block.end - run[0].start <= MAX_BLOCK_BYTES
+    )
+
+
+def _one(run: list[Block]) -> Block:
+    last = run[-1]
+    if len(run) == 1:
+        return last
+    return replace(last, data=b"".join(block.data for block in run), start=run[0].start)
 
 
 def _combined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -6,17 +6,18 @@ spool, where it still holds all that the archive lacks), and a notice says so.
 """
 
 import json
+import secrets
 import sqlite3
 import time
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from audit_events.layout import SPOOL_DDL, STORE_MODE, StorePaths
+from audit_events.layout import FILE_MODE, SPOOL_DDL, STORE_MODE, StorePaths
 from collector.archive import Archive, commit_metadata, log_versions, repair_log
 from collector.seal import Sealer, SealLimits
-from collector.spool import Spool, Step, no_step
+from collector.spool import Spool, Step, merge_streams, no_step
 from collector.sqlite import open_writable, transaction
 from collector.store import LEAP, Store, Watermark, sync_folder
 
@@ -54,20 +55,32 @@ def open_for_writing(
     repair_log(store.paths.log, known.delta_version if known else -1, notices.append)
     archive = Archive(store.paths, store.id)
     given = max(watermark.read(), archive.sealed_upto(), known.last_seq if known else 0)
-    fresh = known is None and given == 0 and problem is None
+    # A start that was killed before its first commit may leave an empty file.
+    fresh = known is None and given == 0 and problem in (None, "empty") and not _ever_wrote(store)
     lost = not fresh and (known is None or known.last_seq < archive.sealed_upto())
     if lost:
-        notices.append(_replace(store, archive, problem or "older than the archive", given))
+        why = problem or ("older than the archive" if known else "gone")
+        _replace(store, archive, why, given, on_step)
     spool = Spool(store, watermark, on_step)
     rolled_back = known is not None and not lost and known.last_seq < given
     if rolled_back:
-        notices.append(_leap(spool, given, "spool.db is an older copy"))
+        _leap(spool, given)
+    notices += json.loads(spool.meta("notices") or "[]")
     sealer = Sealer(spool, archive, on_step, limits)
     sealer.reconcile()
+    sealer.check_acknowledged()
     on_step("recovery.after-reconcile")
     sealer.delete_sealed()
     _delete_orphans(store.paths, spool)
     return Opened(spool, sealer, notices, positions_lost=lost or rolled_back)
+
+
+def _ever_wrote(store: Store) -> bool:
+    """Whether anything was ever committed here: the first commit puts a byte into `notify`."""
+    try:
+        return store.paths.notify.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def _inspect(store: Store) -> tuple[_Known | None, str | None]:
@@ -99,29 +112,60 @@ def _read_known(connection: sqlite3.Connection, store_id: str) -> tuple[_Known |
         return None, "empty"
     if meta.get("store") != store_id:
         return None, "of another store"
-    return _Known(int(meta["last_seq"]), int(meta["sealed_upto"]), int(meta["delta_version"])), None
+    known = _Known(int(meta["last_seq"]), int(meta["sealed_upto"]), int(meta["delta_version"]))
+    return (known, None) if _agrees(connection, meta, known) else (None, "mixed from two copies")
 
 
-def _replace(store: Store, archive: Archive, problem: str, given: int) -> str:
+def _agrees(connection: sqlite3.Connection, meta: dict[str, Any], known: _Known) -> bool:
+    """Whether rows and positions belong together.
+
+    An older spool.db beside a newer -wal is whole pages of both, and passes SQLite's own check.
+    """
+    expected = known.sealed_upto + 1
+    streams: str = meta["sealed_streams"]
+    leaps = set(json.loads(meta.get("leaps") or "[]"))
+    for first, last, updates in connection.execute(
+        "SELECT first_seq, last_seq, streams FROM batches WHERE first_seq > ? ORDER BY first_seq",
+        (known.sealed_upto,),
+    ):
+        if first != expected and first not in leaps:
+            return False
+        expected = last + 1
+        streams = merge_streams(streams, json.loads(updates))
+    if known.last_seq + 1 not in (expected, *leaps):
+        return False
+    stored: dict[str, dict[str, Any]] = {}
+    for source, stream, resume, done, read_to, mark in connection.execute(
+        "SELECT source, stream, resume, done, read_to, mark FROM streams"
+    ):
+        state = [resume, json.loads(done), read_to, b64encode(mark).decode()]
+        stored.setdefault(source, {})[stream] = state
+    return stored == {source: held for source, held in json.loads(streams).items() if held}
+
+
+def _replace(store: Store, archive: Archive, problem: str, given: int, on_step: Step) -> None:
     """Move spool.db aside and start a new one from the newest seal's positions."""
-    aside = store.paths.root / "lost" / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    aside.mkdir(mode=STORE_MODE, parents=True, exist_ok=True)
+    aside = store.paths.root / "lost" / f"{time.strftime('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(4)}"
+    aside.mkdir(mode=STORE_MODE, parents=True)
     aside.parent.chmod(STORE_MODE)
     # The database goes last: without its -wal it is only older, a -wal without it could be replayed
     # into the next one.
     for suffix in ("-shm", "-wal", ""):
         path = store.paths.spool.with_name(store.paths.spool.name + suffix)
         if path.exists() or path.is_symlink():
+            if not path.is_symlink():
+                path.chmod(STORE_MODE if path.is_dir() else FILE_MODE)
             path.rename(aside / path.name)
+            on_step("recovery.after-aside")
     sync_folder(store.paths.root)
-    _write_new(store, archive, given)
-    return (
+    notice = (
         f"spool.db was lost ({problem}); a new one starts from the newest seal,"
         f" seq goes on after {_leap_base(given)}"
     )
+    _write_new(store, archive, given, notice, on_step)
 
 
-def _write_new(store: Store, archive: Archive, given: int) -> None:
+def _write_new(store: Store, archive: Archive, given: int, notice: str, on_step: Step) -> None:
     """A spool.db built beside and renamed into place, so that a kill here changes nothing."""
     building = store.paths.root / "spool.db.new"
     for suffix in ("", "-wal", "-shm"):
@@ -140,6 +184,7 @@ def _write_new(store: Store, archive: Archive, given: int) -> None:
             "leaps": json.dumps([base + 1]),
             "archived_rows": sum(file.rows for file in archive.live()) + _removed(archive),
             "sealed_streams": json.dumps(streams),
+            "notices": json.dumps([notice]),
         }
         connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(values.items()))
         connection.executemany(
@@ -152,7 +197,9 @@ def _write_new(store: Store, archive: Archive, given: int) -> None:
         )
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
+    on_step("recovery.before-new")
     building.rename(store.paths.spool)
+    on_step("recovery.after-new")
     for suffix in ("-wal", "-shm"):
         building.with_name(building.name + suffix).unlink(missing_ok=True)
     sync_folder(store.paths.root)
@@ -178,14 +225,15 @@ def _leap_base(given: int) -> int:
     return (given // LEAP + 1) * LEAP
 
 
-def _leap(spool: Spool, given: int, why: str) -> str:
+def _leap(spool: Spool, given: int) -> None:
     base = _leap_base(given)
+    notice = f"spool.db is an older copy; what it lacks is read again, seq goes on after {base}"
     with spool.lock, transaction(spool.connection):
         leaps = [*json.loads(spool.meta("leaps") or "[]"), base + 1]
         spool.set_meta("leaps", json.dumps(leaps))
         spool.set_meta("last_seq", base)
+        spool.set_meta("notices", json.dumps([*json.loads(spool.meta("notices") or "[]"), notice]))
     spool.last_seq = base
-    return f"{why}; what it lacks is read again, seq goes on after {base}"
 
 
 def _delete_orphans(paths: StorePaths, spool: Spool) -> None:

@@ -23,6 +23,7 @@ from audit_events.layout import SPOOL_DDL
 from collector.archive import Archive, ArchiveFile, commit_metadata, sync_log
 from collector.spool import Spool, Step, StoredBatch, days_of, merge_streams, no_step
 from collector.sqlite import open_writable, transaction
+from collector.store import reason_of
 
 # Rows of one file at most: it decodes and sorts in about 0.1 s and holds about 40 MB.
 SEAL_ROWS: Final = 128 * 1024
@@ -119,20 +120,32 @@ class Sealer:
         rows, days = _within_bounds(batches)
         del batches[len(rows) :]
         table = pa.Table.from_batches(rows).unify_dictionaries().combine_chunks()
-        files, segments = [], []
-        for date, part in _by_date(table, days):
-            segments.append(_segment(date, part))
-            files.append(self.archive.write(_sorted_by_ts(part), date, "seal"))
-            self.step("seal.after-file")
-        last = batches[-1].last_seq
-        metadata = {
-            "last_seq": last,
-            "streams": json.loads(self._streams_upto(last)),
-            "segments": segments,
-        }
-        self.step("seal.before-delta-commit")
-        self.archive.commit(files, sealed_upto=last, metadata=metadata)
+        files: list[ArchiveFile] = []
+        segments = []
+        with self.discarding(files):
+            for date, part in _by_date(table, days):
+                segments.append(_segment(date, part))
+                files.append(self.archive.write(_sorted_by_ts(part), date, "seal"))
+                self.step("seal.after-file")
+            last = batches[-1].last_seq
+            metadata = {
+                "last_seq": last,
+                "streams": json.loads(self._streams_upto(last)),
+                "segments": segments,
+            }
+            self.step("seal.before-delta-commit")
+            self.archive.commit(files, sealed_upto=last, metadata=metadata)
         self.step("seal.after-delta-commit")
+
+    @contextmanager
+    def discarding(self, files: list[ArchiveFile]) -> Iterator[None]:
+        """Unlink `files` when the block fails to commit them: on a full disk every try would leave
+        some, and take the room that we wait for."""
+        try:
+            yield
+        except (DeltaError, OSError):
+            self.archive.discard(files)
+            raise
 
     def _streams_upto(self, seq: int) -> str:
         known: str = self._meta("sealed_streams")
@@ -158,13 +171,14 @@ class Sealer:
             )
         if version == known:
             return
-        sync_log(self.archive.log, known)
+        sync_log(self.archive.log, known, version)
         self.step("reconcile.after-sync")
         live = self.archive.live()
         said = [commit_metadata(self.archive.log, v) or {} for v in range(known + 1, version + 1)]
-        streams = self._streams_upto(sealed)
         total = self._check_rows(live, sealed, said)
         with self.writing():
+            # In the transaction: the flow may lay positions over a row that is being sealed.
+            streams = self._streams_upto(sealed)
             self._replace_files(live)
             for words in said:
                 self._record(words)
@@ -178,6 +192,20 @@ class Sealer:
             self.step("reconcile.before-commit")
         self.step("reconcile.after-commit")
         self._spool.touch()
+
+    def check_acknowledged(self) -> None:
+        """What the log says must be what was acknowledged; StorageError if it was damaged since.
+
+        An emptied commit file passes as a commit without actions, so opening the log is no check.
+        """
+        held = (self.archive.sealed_upto(), sum(file.rows for file in self.archive.live()))
+        known = (int(self._meta("sealed_upto")), int(self._meta("archived_rows") or 0))
+        if held != known:
+            raise StorageError(
+                f"the archive's log is damaged: it holds {held[1]} rows up to seq {held[0]},"
+                f" {known[1]} up to seq {known[0]} were acknowledged",
+                hint="questions are still answered; restore the store's events folder from a copy",
+            )
 
     def _check_rows(self, live: list[ArchiveFile], sealed: int, said: list[dict[str, Any]]) -> int:
         moved = self.connection.execute(
@@ -246,17 +274,6 @@ class Sealer:
     def close(self) -> None:
         """Close the connection."""
         self.connection.close()
-
-
-def reason_of(error: BaseException) -> str:
-    """A foreign error without its text, which may hold paths or colour codes."""
-    number = getattr(error, "errno", None)
-    if isinstance(number, int):
-        import os
-
-        return os.strerror(number)
-    name = getattr(error, "sqlite_errorname", None)
-    return str(name or type(error).__name__)
 
 
 def waiting(connection: sqlite3.Connection) -> tuple[int, int, int | None]:

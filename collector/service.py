@@ -22,10 +22,10 @@ from collector.correlate import DEFAULT_IDLE_US, KEEP_US, Correlator
 from collector.flow import Flow
 from collector.hot import forget_old_minutes
 from collector.recovery import Opened, open_for_writing
-from collector.seal import Sealer, SealLimits, reason_of
+from collector.seal import Sealer, SealLimits
 from collector.spool import Step, no_step
 from collector.sqlite import transaction
-from collector.store import Store, writer_lock
+from collector.store import Store, reason_of, writer_lock
 from policies.redact.engine import Redactor
 
 # Blocks between the sources and the flow; with the largest blocks 16 MiB.
@@ -33,7 +33,7 @@ QUEUE_BLOCKS: Final = 8
 # One turn takes at most about 20,000 records; a native record is 100 to 250 bytes.
 TURN_BYTES: Final = 4 << 20
 # A turn costs some milliseconds however few its rows: under a steady trickle turns keep this pace.
-PACE_S: Final = 0.02
+PACE_S: Final = 0.012
 HEARTBEAT_S: Final = 2.0
 RETRY_FIRST_S: Final = 0.1
 RETRY_MOST_S: Final = 5.0
@@ -123,6 +123,7 @@ class Collector:
         correlator.remember(spool.runs_since(time.time_ns() // 1000 - KEEP_US))
         self.flow = Flow(self._plan.host, correlator, self._plan.redactor, spool)
         self._append(opened, self.flow.notices(opened.notices), stop)
+        opened.spool.forget_notices()
         threads = [
             self._start(opened, source, plugin, once) for source, plugin in self._plan.sources
         ]

@@ -5,8 +5,10 @@ IPC stream, and moves positions, tallies, gaps, runs and hot counters in the sam
 The in-memory counter moves only after COMMIT (docs/decisions/0002).
 """
 
+import contextlib
 import io
 import json
+import os
 import os
 import sqlite3
 import threading
@@ -22,7 +24,7 @@ import pyarrow.compute as pc
 import zstandard
 
 from audit_events.arrow import EVENT_SCHEMA, to_storage
-from audit_events.layout import SPOOL_DDL
+from audit_events.layout import FILE_MODE, SPOOL_DDL
 from audit_events.schema import SCHEMA_VERSION
 from collector import hot
 from collector.commit import Commit, Counts, GapChange, SourceUpdate, StreamUpdate
@@ -109,6 +111,11 @@ class Spool:
         """Write one value of `meta` in its own or the current transaction."""
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
 
+    def forget_notices(self) -> None:
+        """What a recovery had to say is in the record now; a kill before this says it again."""
+        with self.lock:
+            self.connection.execute("DELETE FROM meta WHERE key = 'notices'")
+
     def positions(self, source: str) -> dict[str, StreamPosition]:
         """Where the streams of a source stand, as committed."""
         rows = self.connection.execute(
@@ -159,8 +166,11 @@ class Spool:
                 raise
         self._step("spool.after-commit")
         self.last_seq += rows
-        self._watermark.write(self.last_seq)
-        self.touch()
+        # The commit is in: an error from here on would make the caller store it a second time.
+        with contextlib.suppress(OSError):
+            self._watermark.write(self.last_seq)
+        with contextlib.suppress(OSError):
+            self.touch()
         return range(first, self.last_seq + 1)
 
     def put_sources(self, updates: list[SourceUpdate]) -> None:
@@ -217,7 +227,9 @@ class Spool:
     def _attach(self, updates: list[StreamUpdate]) -> None:
         """Positions that moved without rows belong to whatever was stored just before them."""
         last = self.connection.execute(
-            "SELECT first_seq, streams FROM batches ORDER BY first_seq DESC LIMIT 1"
+            # A row that is sealed already may be deleted at any moment, its positions with it.
+            "SELECT first_seq, streams FROM batches WHERE first_seq >"
+            " (SELECT value FROM meta WHERE key = 'sealed_upto') ORDER BY first_seq DESC LIMIT 1"
         ).fetchone()
         added = json.loads(_streams_json(updates))
         if last is None:

@@ -1,14 +1,17 @@
 """The store's house: its folder and modes, its name, its lock, and the last seq kept elsewhere."""
 
+import errno
 import fcntl
 import json
 import os
+import re
 import secrets
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -135,7 +138,8 @@ def writer_lock(paths: StorePaths, version: str) -> Iterator[None]:
 def _held(paths: StorePaths, raw: bytes) -> StorageError:
     try:
         holder = json.loads(raw)
-        since = time.strftime("%Y-%m-%dT%H:%M%z", time.localtime(holder["since"]))
+        moment = datetime.fromtimestamp(holder["since"], UTC).astimezone()
+        since = moment.isoformat(timespec="minutes")
         who = f"pid {holder['pid']} (sandtrail {holder['version']}, since {since})"
     except (ValueError, KeyError, TypeError):
         who = "another process"
@@ -143,6 +147,22 @@ def _held(paths: StorePaths, raw: bytes) -> StorageError:
     return StorageError(
         f"store {name} is being written by {who}", hint="one collector a store: audit status"
     )
+
+
+# delta-rs tells the system's error only in its text, which quotes paths too.
+_OS_ERROR: Final = re.compile(r"\(os error (\d{1,3})\)")
+
+
+def reason_of(error: BaseException) -> str:
+    """A foreign error without its text, which may hold paths or colour codes."""
+    number = getattr(error, "errno", None)
+    if number is None and (found := _OS_ERROR.search(str(error))):
+        number = int(found[1])
+    if getattr(error, "sqlite_errorname", None) == "SQLITE_FULL":
+        number = errno.ENOSPC
+    if isinstance(number, int):
+        return os.strerror(number)
+    return str(getattr(error, "sqlite_errorname", None) or type(error).__name__)
 
 
 class Watermark:

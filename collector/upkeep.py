@@ -20,8 +20,9 @@ from deltalake.exceptions import DeltaError
 from audit_events.errors import StorageError
 from audit_events.layout import CONTROL_DDL, RETIRED_GRACE_S
 from collector.archive import ArchiveFile
-from collector.seal import Sealer, reason_of
+from collector.seal import Sealer
 from collector.sqlite import control_connection, transaction
+from collector.store import reason_of
 
 # A day with more small files than this is rewritten; each file costs a query about 1 ms.
 COMPACT_ABOVE_FILES: Final = 16
