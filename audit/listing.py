@@ -38,7 +38,10 @@ def newest_lines(
     wanted = None if limit is None else limit * _FIRST_FACTOR if merged else limit
     while True:
         answer = engine.answer(store, asked.request(wanted, oldest=oldest))
-        lines = fold(merge(answer.rows)) if merged else [line_of(row) for row in answer.rows]
+        breaks = [gap.since for gap in answer.gaps]
+        lines = (
+            fold(merge(answer.rows), breaks) if merged else [line_of(row) for row in answer.rows]
+        )
         # The line at the far end may be cut by the limit: one more line is needed than is shown.
         full = limit is not None and len(lines) > limit
         if wanted is None or limit is None or not answer.more or full or not merged:

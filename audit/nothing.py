@@ -26,7 +26,7 @@ def tell_nothing(
 ) -> Exit:
     """Say that nothing matches and which filter made it so; PARTIAL if the record has gaps."""
     if answer.gaps:
-        for line in _over_a_gap(answer.gaps, asked, now):
+        for line in _over_a_gap(answer.gaps, asked, now, screen.voice.prog):
             screen.voice.line(line)
         return Exit.PARTIAL
     if stranger := _unknown_sandbox(store, asked):
@@ -43,7 +43,7 @@ def tell_nothing(
     return Exit.DONE
 
 
-def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int) -> list[str]:
+def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int, prog: str) -> list[str]:
     names = ", ".join(sorted({gap.source for gap in gaps}))
     verb = "was" if all(gap.until is not None for gap in gaps) else "is"
     lines = [f"no event found, but the record is incomplete: {names} {verb} unavailable"]
@@ -53,7 +53,7 @@ def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int) -> list[str]:
         lasted = spoken((gap.until or now) - gap.since)
         lines.append(f"{since} to {until} ({lasted}): {gap.reason}")
     if len(gaps) > MAX_GAPS_NAMED:
-        lines.append(f"{len(gaps) - MAX_GAPS_NAMED} more: audit gaps")
+        lines.append(f"{len(gaps) - MAX_GAPS_NAMED} more: {prog} gaps")
     return lines
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from audit import render_cells as cells
 from audit import render_time as times
+from audit.paper import Paper
 from audit.render_style import Glyphs, safe
 from audit.render_width import fit_target
 from query.contracts import Row
@@ -56,15 +57,14 @@ def midnight(now: int, zone: tzinfo) -> int:
     return now - int((moment - start) / timedelta(microseconds=1))
 
 
-def situation_lines(
-    found: Situation, host: str, prog: str, *, now: int, zone: tzinfo, glyphs: Glyphs, columns: int
-) -> list[str]:
+def situation_lines(found: Situation, host: str, paper: Paper) -> list[str]:
     """The page (G2)."""
+    now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     moment: datetime = times.local(now, zone)
     head = f"{moment:%a %Y-%m-%d} {times.short_clock(now, zone)}"
     lines = [f"{host} {glyphs.dot} store {found.store} {glyphs.dot} {head}", ""]
     lines.append(_line("collector", *_collector(found, now)))
-    lines.append(_line("record", *_record(found, now, zone, (prog, glyphs))))
+    lines.append(_line("record", *_record(found, paper)))
     for cursor in found.cursors:
         until = times.moment(cursor.updated_at, zone, now)
         behind = found.last_seq - cursor.seq
@@ -78,7 +78,7 @@ def situation_lines(
     if hour.masked:
         words.append(f"{times.count(hour.masked)} secret{'s' * (hour.masked > 1)} masked")
     lines += ["", f"{'last hour':<{_NAME_CELLS}}" + f" {glyphs.dot} ".join(words)]
-    lines += _run(found, now, zone, glyphs, columns)
+    lines += _run(found, paper)
     return [line.rstrip() for line in lines]
 
 
@@ -108,21 +108,25 @@ def ended(collector: Collector, now: int) -> str:
     return word + ago
 
 
-def _record(found: Situation, now: int, zone: tzinfo, who: tuple[str, Glyphs]) -> tuple[str, str]:
+def _record(found: Situation, paper: Paper) -> tuple[str, str]:
+    now, zone = paper.now, paper.zone
     if not found.open_gaps:
         if found.collector.state in ("running", "never"):
             return "complete", "no source is missing"
         last = found.collector.stopped or found.collector.heartbeat
         since = f" since {times.moment(last, zone, now)}" if last else ""
         return "INCOMPLETE", f"nothing is read{since}"
-    prog, glyphs = who
     gap, more = found.open_gaps[0], len(found.open_gaps) - 1
     others = f" and {more} more" if more else ""
     since = times.clock(gap.since, zone)
-    return "INCOMPLETE", f"{safe(gap.source, glyphs)} down since {since}{others} ({prog} gaps)"
+    return (
+        "INCOMPLETE",
+        f"{safe(gap.source, paper.glyphs)} down since {since}{others} ({paper.prog} gaps)",
+    )
 
 
-def _run(found: Situation, now: int, zone: tzinfo, glyphs: Glyphs, columns: int) -> list[str]:
+def _run(found: Situation, paper: Paper) -> list[str]:
+    now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     run = found.last_run
     if run is None:
         return []
@@ -135,7 +139,7 @@ def _run(found: Situation, now: int, zone: tzinfo, glyphs: Glyphs, columns: int)
     text = f"{name} {safe(run.sandbox, glyphs)}, {started}, {lasted}, {denied}"
     lines = [f"{'last run':<{_NAME_CELLS}}{text}"]
     causes = sorted(found.denied, key=lambda item: (-item.count, item.event["seq"]))
-    return lines + [_denied(item, glyphs, columns) for item in causes]
+    return lines + [_denied(item, glyphs, paper.columns) for item in causes]
 
 
 def _denied(item: Denied, glyphs: Glyphs, columns: int) -> str:

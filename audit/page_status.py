@@ -2,12 +2,12 @@
 
 import shutil
 from collections.abc import Iterator
-from datetime import tzinfo
 from typing import Final
 
 from audit import render_time as times
 from audit.page_situation import COLLECTOR_WORDS, ended, source_place
-from audit.render_style import Glyphs, safe
+from audit.paper import Paper
+from audit.render_style import safe
 from audit.render_width import keep_start, pad
 from audit_events.layout import StorePaths
 from query.contracts import Gap
@@ -24,25 +24,22 @@ IDLE_AFTER_US: Final = 60_000_000
 _GOOD: Final = frozenset({"healthy", "running", "ok", "idle", "reading"})
 
 
-def status_lines(
-    found: Status, store: StorePaths, title: str, *, now: int, zone: tzinfo, glyphs: Glyphs
-) -> list[str]:
+def status_lines(found: Status, store: StorePaths, title: str, paper: Paper) -> list[str]:
     """The page; `title` is its first line."""
-    lines = [title, "", _line("collector", *_collector(found, now))]
+    lines = [title, "", _line("collector", *_collector(found, paper.now))]
     good = sum(is_good(source, found) for source in found.sources)
     whole = good == len(found.sources)
     state = "healthy" if whole and found.sources else "DEGRADED" if found.sources else "NONE"
     lines.append(_line("source", state, f"{good} of {len(found.sources)} healthy"))
-    lines += [_source(source, found, now, zone, glyphs) for source in found.sources]
-    lines.append(_line("store", "healthy", _waiting(found, now)))
+    lines += [_source(source, found, paper) for source in found.sources]
+    lines.append(_line("store", "healthy", _waiting(found, paper.now)))
     lines += _archive(found, store)
     for cursor in found.cursors:
-        until = (
-            f"up to seq {times.count(cursor.seq)} ({times.moment(cursor.updated_at, zone, now)})"
-        )
-        lines.append(_line(f"export {safe(cursor.name, glyphs)}", "healthy", until))
+        moved = times.moment(cursor.updated_at, paper.zone, paper.now)
+        until = f"up to seq {times.count(cursor.seq)} ({moved})"
+        lines.append(_line(f"export {safe(cursor.name, paper.glyphs)}", "healthy", until))
     lines += ["", "completeness of the last 24 h"]
-    lines += _completeness(found.completeness, now, zone, glyphs)
+    lines += _completeness(found.completeness, paper)
     lines.append(verdict(found))
     return [line.rstrip() for line in lines]
 
@@ -81,7 +78,8 @@ def _collector(found: Status, now: int) -> tuple[str, str]:
     return state, f"pid {collector.pid}, up {up}"
 
 
-def _source(source: SourceState, found: Status, now: int, zone: tzinfo, glyphs: Glyphs) -> str:
+def _source(source: SourceState, found: Status, paper: Paper) -> str:
+    now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     name = "  " + keep_start(safe(source.source, glyphs), _NAME_CELLS - 3, glyphs.ellipsis)
     if gap := _gap(source, found):
         detail = f"since {times.clock(gap.since, zone)}"
@@ -131,7 +129,7 @@ def _archive(found: Status, store: StorePaths) -> Iterator[str]:
     yield _line("", "", f"disk {times.size(free)} free")
 
 
-def _completeness(found: Completeness, now: int, zone: tzinfo, glyphs: Glyphs) -> Iterator[str]:
+def _completeness(found: Completeness, paper: Paper) -> Iterator[str]:
     rejected, filtered = sum(found.rejected.values()), sum(found.filtered.values())
     total = found.stored + rejected + filtered
     line = (
@@ -142,12 +140,13 @@ def _completeness(found: Completeness, now: int, zone: tzinfo, glyphs: Glyphs) -
     yield f"{line:<{_LINE_CELLS}}{'balances' if found.balances else missing}"
     if rejected:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(found.rejected.items()))
-        yield f"  {'rejected':<{_FACT_CELLS}}{safe(reasons, glyphs)}"
-    yield _gaps(found, now, zone, glyphs)
+        yield f"  {'rejected':<{_FACT_CELLS}}{safe(reasons, paper.glyphs)}"
+    yield _gaps(found, paper)
     yield f"  {'clocks':<{_FACT_CELLS}}{times.count(found.skewed)} events with an impossible time"
 
 
-def _gaps(found: Completeness, now: int, zone: tzinfo, glyphs: Glyphs) -> str:
+def _gaps(found: Completeness, paper: Paper) -> str:
+    now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     if not found.gaps:
         return "  no gap"
     gap = found.gaps[-1]
@@ -157,7 +156,7 @@ def _gaps(found: Completeness, now: int, zone: tzinfo, glyphs: Glyphs) -> str:
     number = f"{len(found.gaps)} gap{'s' * (len(found.gaps) != 1)}"
     newest = "newest: " if len(found.gaps) > 1 else ""
     text = f"{newest}{safe(gap.source, glyphs)} {since} to {until}, {lasted}"
-    return f"{f'  {number:<{_FACT_CELLS}}{text}':<{_LINE_CELLS}}audit gaps"
+    return f"{f'  {number:<{_FACT_CELLS}}{text}':<{_LINE_CELLS}}{paper.prog} gaps"
 
 
 def verdict(found: Status) -> str:

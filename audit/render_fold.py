@@ -4,8 +4,9 @@ After the fact the first of the repeats stands for all (`×N`); live the first i
 the others follow in one line. Never two decisions in one line, never across a gap.
 """
 
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -71,8 +72,12 @@ def _in_order(lines: list[Line], rows: Iterable[Row]) -> list[Line]:
     return sorted(lines, key=lambda line: place[line.row["seq"]])
 
 
-def fold(lines: Iterable[Line]) -> list[Line]:
-    """Repeats without a pause join the first of them; order of the firsts is kept."""
+def fold(lines: Iterable[Line], gaps: Iterable[int] = ()) -> list[Line]:
+    """Repeats without a pause join the first of them; order of the firsts is kept.
+
+    `gaps` are moments (µs) at which the record broke, though no row of the answer says so.
+    """
+    breaks = sorted(gaps)
     out: list[Line] = []
     current: dict[Key, Line] = {}
     for line in lines:
@@ -82,7 +87,7 @@ def fold(lines: Iterable[Line]) -> list[Line]:
             continue
         name = key(line.row)
         first = current.get(name)
-        if first and abs(line.row["ts"] - first.last_ts) <= QUIET_US:
+        if first and _follows(line.row["ts"], first.last_ts, breaks):
             first.times += 1
             first.reported |= line.reported
             first.last_ts, first.last_seq = line.last_ts, line.last_seq
@@ -90,6 +95,11 @@ def fold(lines: Iterable[Line]) -> list[Line]:
         current[name] = line
         out.append(line)
     return out
+
+
+def _follows(ts: int, last_ts: int, breaks: Sequence[int]) -> bool:
+    low, high = min(ts, last_ts), max(ts, last_ts)
+    return high - low <= QUIET_US and bisect_right(breaks, low) == bisect_right(breaks, high)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """What we say on stderr: errors, warnings, notes, and header and footer lines of an answer."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Final, TextIO
@@ -15,6 +16,8 @@ _PLAIN: Final = "\x1b[0m"
 _ASCII: Final = str.maketrans(
     {"…": "...", "×": "x", "─": "-", "·": "|", "→": "->", "–": "-", "░": ".", "█": "#"}
 )
+
+_OWN_NAME: Final = re.compile(r"(?<![\w/.])audit(?= [a-z-])")
 
 
 def speaks_utf8(environ: Mapping[str, str], encoding: str | None) -> bool:
@@ -69,8 +72,9 @@ class Voice:
         self._labelled("error", _RED, message, hint)
 
     def failure(self, error: AuditError) -> None:
-        """An error that ends the call."""
-        self.error(error.message, error.hint)
+        """An error that ends the call; lower floors say `audit`, we say how we were called."""
+        hint = error.hint and _OWN_NAME.sub(self.prog, error.hint)
+        self.error(error.message, hint)
 
     def warning(self, message: str, hint: str | None = None) -> None:
         """Something is off, and the work goes on."""

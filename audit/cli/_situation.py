@@ -3,6 +3,7 @@
 from audit import commands, page_situation, wiring
 from audit import screen as output
 from audit.call import Call
+from audit.paper import Paper
 from audit_events.errors import Exit
 from query import views
 from query.times import display_zone
@@ -17,12 +18,8 @@ def situation(call: Call) -> Exit:
     store = wiring.find_store(call)
     zone, now = display_zone(), call.now()
     found = views.situation(store, now, page_situation.midnight(now, zone))
-    output.put(
-        page_situation.situation_lines(
-            found, wiring.host_name(call), call.prog,
-            now=now, zone=zone, glyphs=screen.glyphs, columns=screen.columns,
-        )
-    )  # fmt: skip
+    paper = Paper(call.prog, now, zone, screen.glyphs, screen.columns)
+    output.put(page_situation.situation_lines(found, wiring.host_name(call), paper))
     known = commands.names()
     output.put(["", page_situation.next_line(found, call.prog, known, screen.glyphs)])
     return Exit.DONE

@@ -12,6 +12,7 @@ from audit import screen as output
 from audit.cli._options import Json
 from audit.cli.version import own_version
 from audit.page_situation import midnight
+from audit.paper import Paper
 from audit_events.errors import Exit
 from query import views
 from query.times import display_zone
@@ -34,7 +35,6 @@ def command(ctx: typer.Context, check: Check = False, json: Json = False) -> int
         dot = f" {screen.glyphs.dot} "
         parts = (wiring.host_name(call), f"store {found.store}", f"sandtrail {own_version()}")
         title = dot.join((*parts, times.full(now, zone)))
-        output.put(
-            page_status.status_lines(found, store, title, now=now, zone=zone, glyphs=screen.glyphs)
-        )
+        paper = Paper(call.prog, now, zone, screen.glyphs)
+        output.put(page_status.status_lines(found, store, title, paper))
     return verdict if check else Exit.DONE

@@ -111,6 +111,17 @@ def test_hints_use_the_name_we_were_called_by(capfd: pytest.CaptureFixture[str])
     )
 
 
+def test_hints_of_lower_floors_take_our_name_too(
+    story_store: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They cannot know it; paths and file names that hold the word stay."""
+    from audit.say import Voice
+    from audit_events.errors import StorageError
+
+    Voice("sandtrail", {}).failure(StorageError("x", hint="audit collect /var/audit log.audit a"))
+    assert "hint: sandtrail collect /var/audit log.audit a" in capfd.readouterr().err
+
+
 def test_a_bug_says_type_and_place_and_no_payload(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -100,6 +100,13 @@ def test_no_fold_reaches_across_a_gap() -> None:
     assert len(shown[2]) == 80
 
 
+def test_a_gap_that_is_no_row_of_the_answer_breaks_a_fold_too() -> None:
+    """A filter may hide the gap, not what it means."""
+    rows = [row(1), row(2, 10), row(3, 20)]
+    assert [line.times for line in fold(merge(rows), [T0 + 15])] == [2, 1]
+    assert [line.times for line in fold(merge(rows), [T0 + 99])] == [3]
+
+
 def test_a_report_joins_its_event_and_stays_alone_without_it() -> None:
     """+os from 100 columns on; a report whose event is not in the answer is a line."""
     report = row(2, 1, link="report", linked_seq=1, enforcer="seatbelt")
