@@ -9,7 +9,6 @@ import contextlib
 import io
 import json
 import os
-import os
 import sqlite3
 import threading
 import time
@@ -24,7 +23,7 @@ import pyarrow.compute as pc
 import zstandard
 
 from audit_events.arrow import EVENT_SCHEMA, to_storage
-from audit_events.layout import FILE_MODE, SPOOL_DDL
+from audit_events.layout import SPOOL_DDL
 from audit_events.schema import SCHEMA_VERSION
 from collector import hot
 from collector.commit import Commit, Counts, GapChange, SourceUpdate, StreamUpdate
