@@ -51,8 +51,12 @@ _WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+
 # A piece of a slug: a word, a version, a hash.
 _SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 _FLAG_START: Final = re.compile(r"[-/]{0,2}[A-Za-z0-9_.-]{0,40}")
+# Longer than any English word that follows such a name.
+_LONG_WORD: Final = 16
 # A whole word for a password, which also a number may follow.
-_SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass)\Z")
+_SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass|otp|pin|mfa)\Z")
+# The one id that opens doors (AppRole).
+_SECRET_ID: Final = re.compile(r"(?i)secret[-_.]?id\Z")
 _CAMEL: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+")
 _NEXT_WORD: Final = re.compile(r" +[A-Za-z\x7f]")
 _UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -69,6 +73,8 @@ def names_a_secret(name: str) -> bool:
     """False for `max_tokens`, `PASSWORD_FILE`, `cacheKey`: no secret is behind these."""
     if _OTHER_WORDS.search(name):
         return False
+    if _SECRET_ID.search(name):
+        return True
     words = [word.lower() for word in _SEGMENT.findall(name)]
     if not words:
         return True
@@ -145,6 +151,8 @@ def is_token(match: re.Match[str]) -> bool:
         return False
     if word.lower() in PROSE or _URL.fullmatch(word) or _called(match) or _in_name(match):
         return False
+    if word.isalpha() and len(word) >= _LONG_WORD and not _CAMEL.fullmatch(word):
+        return True
     return not _WORDS.fullmatch(word) and not ("/" in word and _slug(word))
 
 
@@ -225,6 +233,14 @@ def is_mixed_word(match: re.Match[str]) -> bool:
     value = match[SECRET]
     plain_word = re.fullmatch(r"[A-Z]?[a-z'-]+[.,;:!?]*|\d{1,3}[.,;]?|[A-Z][A-Z ]+", value)
     return is_opaque(match) and not plain_word and " " not in value.strip()
+
+
+def is_generated_word(match: re.Match[str]) -> bool:
+    """A word of prose with three kinds of characters in it."""
+    value = match[SECRET].rstrip(_CLOSERS)
+    if len(value) < 6 or classes(value) < 3 or "=" in value.rstrip("="):
+        return False
+    return is_mixed_word(match) and not _slug(value)
 
 
 def is_query_secret(match: re.Match[str]) -> bool:
