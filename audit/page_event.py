@@ -70,7 +70,8 @@ def _what(row: Row, setting: Setting) -> Iterator[str]:
     if shown != target:
         yield _INDENT + target
     by = cells.process(row, glyphs) or "an unknown process"
-    where = f" in {safe(row['sandbox'], glyphs)}" if row.get("sandbox") else ", sandbox unknown"
+    sandbox = cells.sandbox(row, glyphs)
+    where = f" in {sandbox}" if sandbox else ", sandbox unknown"
     run = cells.run(row, glyphs)
     if row["kind"] != "gap":
         yield f"{_INDENT}by {by}{where}" + (f", run {run}" if run else "")
@@ -92,8 +93,9 @@ def _rule(row: Row, reports: Sequence[Row], setting: Setting) -> Iterator[str]:
     if not row.get("policy_rule"):
         text = f"none known: {_who(row, glyphs)} reports no rule{also}"
         if not row.get("policy"):
-            sandbox = safe(row.get("sandbox") or "?", glyphs)
-            text += f", and no policy was recorded for sandbox {sandbox} at that time"
+            sandbox = cells.sandbox(row, glyphs)
+            whose = f"for sandbox {sandbox} at that time" if sandbox else "for it"
+            text += f", and no policy was recorded {whose}"
         yield from _wrapped("rule", text, setting)
         return
     how = {

@@ -130,13 +130,14 @@ def _run(found: Situation, paper: Paper) -> list[str]:
     run = found.last_run
     if run is None:
         return []
+    sandbox = cells.sandbox({"sandbox": run.sandbox}, glyphs) or "(no sandbox)"
     lasted = times.spoken(max(run.last_ts - run.first_ts, 0))
     denied = f"{times.count(run.deny)} denied" + (":" if found.denied else "")
-    name = safe(run.correlation_id, glyphs)[: cells.RUN_CHARS]
+    name = cells.short_run(run.correlation_id, glyphs) or "unknown"
     started = times.clock(run.first_ts, zone)
     if times.day(run.first_ts, zone) != times.day(now, zone):
         started = f"{times.day(run.first_ts, zone)} {started}"
-    text = f"{name} {safe(run.sandbox, glyphs)}, {started}, {lasted}, {denied}"
+    text = f"{name} {sandbox}, {started}, {lasted}, {denied}"
     lines = [f"{'last run':<{_NAME_CELLS}}{text}"]
     causes = sorted(found.denied, key=lambda item: (-item.count, item.event["seq"]))
     return lines + [_denied(item, glyphs, paper.columns) for item in causes]

@@ -11,7 +11,7 @@ from typing import Final
 from audit import render_cells as cells
 from audit import render_time as times
 from audit.render_fold import Line
-from audit.render_style import UNICODE, Glyphs, Piece, paint, safe
+from audit.render_style import UNICODE, Glyphs, Piece, paint
 from audit.render_width import SHORT_MASK, cell, fit_target, keep_start, pad, width
 from query.contracts import Row
 
@@ -71,7 +71,7 @@ class Renderer:
 
     def _place(self, row: Row) -> str:
         glyphs = self.look.glyphs
-        sandbox = safe(row.get("sandbox") or "no sandbox", glyphs)
+        sandbox = cells.sandbox(row, glyphs) or "no sandbox"
         run = cells.run(row, glyphs)
         text = f"{glyphs.bar} {sandbox}" + (f" {glyphs.dot} run {run}" if run else "")
         return keep_start(text, self.look.columns, glyphs.ellipsis)
@@ -112,10 +112,11 @@ class Renderer:
         base = "allow" if style == "allow" else ""
         pieces = [(before, base), (pad(cells.decision(row), 5), style), (" ", base)]
         if middle:
-            sandbox = safe(row.get("sandbox") or cells.NOTHING, glyphs)
+            sandbox = cells.sandbox(row, glyphs) or cells.NOTHING
             pieces.append((cell(sandbox, 12 if wide else 10, glyphs.ellipsis) + " ", base))
             if wide:
-                pieces.append((pad(cells.run(row, glyphs), cells.RUN_CHARS) + " ", base))
+                run = cells.run(row, glyphs) or cells.NOTHING
+                pieces.append((cell(run, cells.RUN_CHARS, glyphs.ellipsis) + " ", base))
             pieces.append((self._process(row, 16 if wide else 13) + " ", base))
         if line.more_us is not None:
             lasted = times.spoken(line.more_us)

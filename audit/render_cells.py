@@ -35,9 +35,27 @@ def access(row: Row, glyphs: Glyphs) -> str:
     return safe("call" if row["kind"] == "tool_call" and not word else word, glyphs)
 
 
+def sandbox(row: Row, glyphs: Glyphs) -> str:
+    """The sandbox, empty where none is known."""
+    name = row.get("sandbox") or NOTHING
+    return "" if name == NOTHING else safe(name, glyphs)
+
+
 def run(row: Row, glyphs: Glyphs) -> str:
-    """The beginning of the run's id."""
-    return safe(row.get("correlation_id") or "", glyphs)[:RUN_CHARS]
+    """The beginning of the run's id, long enough for `--run`; empty where none is known.
+
+    What the system tells of a process outside any run is `os:BOOT:PID:START`: there the pid counts.
+    """
+    return short_run(row.get("correlation_id") or NOTHING, glyphs)
+
+
+def short_run(correlation_id: str, glyphs: Glyphs) -> str:
+    """`run` for an id alone."""
+    if correlation_id == NOTHING:
+        return ""
+    if correlation_id.startswith("os:"):
+        return safe(":".join(correlation_id.split(":")[:3]), glyphs)
+    return safe(correlation_id, glyphs)[:RUN_CHARS]
 
 
 def process(row: Row, glyphs: Glyphs) -> str:

@@ -259,3 +259,12 @@ def test_ascii_lines_are_ascii_and_as_wide() -> None:
     shown = lines([row(1, path="/日本/" + "x" * 80)], glyphs=ASCII)
     assert all(line.isascii() for line in shown)
     assert len(shown[-1]) == 80
+
+
+def test_runs_that_only_the_system_knows_are_told_apart_by_pid() -> None:
+    """Eight characters of `os:BOOT:PID:START` would say nothing; no sandbox is said in words."""
+    rows = [row(n, n, sandbox="-", correlation_id=f"os:-:8375{n}:1{n}") for n in (1, 2)]
+    assert [line for line in lines(rows) if line.startswith("──")] == [
+        "── no sandbox · run os:-:83751",
+        "── no sandbox · run os:-:83752",
+    ]
