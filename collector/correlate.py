@@ -23,6 +23,7 @@ KEEP_US: Final = 24 * 3600 * 1_000_000
 # Runs held at once; the oldest are forgotten first, late events of theirs open a new run.
 MAX_RUNS: Final = 10_000
 NO_SANDBOX: Final = "-"
+_OUTSIDE: Final = pa.scalar(NO_SANDBOX, pa.string())
 # Host and sandbox.
 Owner = tuple[str, str]
 
@@ -126,7 +127,7 @@ def _empty(rows: int) -> Any:
 
 def _name_system_events(batch: pa.RecordBatch, named: Any, values: Any) -> Any:
     """Events outside any sandbox that have a pid: `os:<boot>:<pid>:<start>`, `-` where unknown."""
-    outside = pc.and_(pc.equal(batch.column("sandbox"), NO_SANDBOX), pc.is_valid(batch["pid"]))
+    outside = pc.and_(pc.equal(batch.column("sandbox"), _OUTSIDE), pc.is_valid(batch["pid"]))
     rows = outside.to_numpy(zero_copy_only=False) & ~named
     pids = batch.column("pid").to_pylist() if rows.any() else []
     for index in np.flatnonzero(rows):

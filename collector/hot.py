@@ -19,6 +19,10 @@ MINUTE_US: Final = 60_000_000
 # Minutes kept: a day and the hour before it.
 KEPT_MINUTES: Final = 25 * 60
 NO_RUN: Final = "-"
+SYSTEM_RUN: Final = "os:"
+# Typed: pyarrow searches the disk for a module to tell the type of a bare value, 50 µs each time.
+_MINUTE: Final = pa.scalar(MINUTE_US, pa.int64())
+_DENY: Final = pa.scalar("deny", pa.string())
 FEW_ROWS: Final = 400
 _DENY_COLUMNS: Final = (
     "seq", "ts", "kind", "sandbox", "correlation_id", "enforcer", "syscall", "resource", "access",
@@ -30,7 +34,7 @@ _DENY_COLUMNS: Final = (
 def count(connection: sqlite3.Connection, batch: pa.RecordBatch) -> None:
     """Add a stored batch (STORAGE_SCHEMA) to every counter."""
     columns = {
-        "minute": pc.divide(batch.column("ts").cast(pa.int64()), MINUTE_US),
+        "minute": pc.divide(batch.column("ts").cast(pa.int64()), _MINUTE),
         "kind": _plain(batch, "kind"),
         "decision": _plain(batch, "decision").fill_null(""),
         "n": batch.column("count").fill_null(0),
@@ -125,7 +129,8 @@ def forget_old_minutes(connection: sqlite3.Connection, now_us: int) -> None:
 
 
 def _put_runs(connection: sqlite3.Connection, groups: Sequence[_Group]) -> None:
-    """Our own notices and gaps belong to no run."""
+    """Our own notices belong to no run; processes outside any sandbox would be one each."""
+    inside = [g for g in groups if g.run != NO_RUN and not g.run.startswith(SYSTEM_RUN)]
     connection.executemany(
         "INSERT INTO runs VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
         " ON CONFLICT DO UPDATE SET first_ts = min(first_ts, excluded.first_ts),"
@@ -136,14 +141,12 @@ def _put_runs(connection: sqlite3.Connection, groups: Sequence[_Group]) -> None:
             (g.run, g.host, g.sandbox, g.first_ts, g.last_ts, g.first_seq, g.last_seq,
              *(g.n if g.decision == word else 0 for word in ("allow", "deny")),
              0 if g.decision in ("allow", "deny") else g.n)
-            for g in groups
-            if g.run != NO_RUN
+            for g in inside
         ],
     )  # fmt: skip
     newest: dict[str, int] = {}
-    for g in groups:
-        if g.run != NO_RUN:
-            newest[g.sandbox] = max(g.last_ts, newest.get(g.sandbox, g.last_ts))
+    for g in inside:
+        newest[g.sandbox] = max(g.last_ts, newest.get(g.sandbox, g.last_ts))
     connection.executemany(
         "INSERT INTO sandboxes VALUES(?, ?)"
         " ON CONFLICT DO UPDATE SET last_ts = max(last_ts, excluded.last_ts)",
@@ -152,7 +155,7 @@ def _put_runs(connection: sqlite3.Connection, groups: Sequence[_Group]) -> None:
 
 
 def _keep_denies(connection: sqlite3.Connection, batch: pa.RecordBatch, decision: pa.Array) -> None:
-    found = pc.indices_nonzero(pc.equal(decision, "deny"))
+    found = pc.indices_nonzero(pc.equal(decision, _DENY))
     if not len(found):
         return
     newest = batch.select(_DENY_COLUMNS).take(found[-HOT_DENIES:])

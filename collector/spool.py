@@ -26,8 +26,9 @@ from audit_events.arrow import EVENT_SCHEMA, to_storage
 from audit_events.layout import SPOOL_DDL
 from audit_events.schema import SCHEMA_VERSION
 from collector import hot
-from collector.commit import Commit, Counts, GapChange, SourceUpdate, StreamUpdate
+from collector.commit import Commit, Counts, SourceUpdate, StreamUpdate
 from collector.contracts import StreamPosition
+from collector.gaps import put_gaps
 from collector.sqlite import open_writable, transaction
 from collector.store import Store, Watermark
 
@@ -79,6 +80,8 @@ class Spool:
         self.paths = store.paths
         # Held around every transaction: SQLite's own waiting is neither fair nor quick.
         self.lock = threading.Lock()
+        # The sealer rings too, and must not write an older seq over a newer one.
+        self._bell = threading.Lock()
         self._watermark = watermark
         self._notify = os.open(store.paths.notify, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._step = on_step
@@ -178,8 +181,13 @@ class Spool:
             _put_source(self.connection, update)
 
     def touch(self) -> None:
-        """Wake the readers: they watch `notify`, since the WAL is written before it is visible."""
-        os.pwrite(self._notify, b"\n", 0)
+        """Wake the readers: they watch `notify`, since the WAL is written before it is visible.
+
+        What is written is the last seq: a second watermark, for the day the one beside the keys
+        and spool.db are both gone. In place, so that a full disk has room for it.
+        """
+        with self._bell:
+            os.pwrite(self._notify, b"%020d" % self.last_seq, 0)
 
     def _number(self, commit: Commit, first: int) -> pa.RecordBatch | None:
         if not commit.batches:
@@ -210,7 +218,7 @@ class Spool:
             _put_source(self.connection, source)
         for name, counts in commit.counts.items():
             _put_counts(self.connection, name, counts)
-        _put_gaps(self.connection, commit.gaps, after_last)
+        put_gaps(self.connection, commit.gaps, batch)
         self.set_meta("last_seq", after_last - 1)
 
     def _insert(self, piece: pa.RecordBatch, streams: str) -> None:
@@ -310,24 +318,6 @@ def _put_counts(connection: sqlite3.Connection, source: str, counts: Counts) -> 
         "INSERT INTO tallies VALUES(?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
         [(source, hour, outcome, reason, n) for outcome, reason, n in rows if n],
     )
-
-
-def _put_gaps(connection: sqlite3.Connection, gaps: list[GapChange], after_last: int) -> None:
-    """Rows of gaps that are whole stand last in the commit, in the order of `gaps`."""
-    whole = [gap for gap in gaps if gap.until is not None]
-    for gap in gaps:
-        seq = None if gap.until is None else after_last - len(whole) + whole.index(gap)
-        if gap.id is None:
-            connection.execute(
-                "INSERT INTO gaps(source, from_ts, to_ts, reason, count, seq)"
-                " VALUES(?, ?, ?, ?, ?, ?)",
-                (gap.source, gap.since, gap.until, gap.reason, gap.count, seq),
-            )
-        else:
-            connection.execute(
-                "UPDATE gaps SET to_ts = ?, count = ?, seq = ? WHERE id = ?",
-                (gap.until, gap.count, seq, gap.id),
-            )
 
 
 def _combine(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

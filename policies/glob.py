@@ -84,6 +84,13 @@ def compile_glob(pattern: str, *, below: bool = False) -> Glob:
     return Glob(pattern, _simple(components), regex, steps, _head(components))
 
 
+def ends_in_a_name(pattern: str) -> bool:
+    """Whether the last component of a path pattern has no wildcard; ValueError as above."""
+    _check_length(pattern)
+    last = _components(pattern.rstrip("/"))[-1]
+    return last is not None and not _active(last)
+
+
 def name_glob(pattern: str) -> Glob:
     """A pattern for names: `*` any run of characters, `?` one, `[…]` one of these."""
     _check_length(pattern)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from audit_events.errors import UsageError
-from policies.glob import Glob, compile_glob, name_glob, rule_glob
+from policies.glob import Glob, compile_glob, ends_in_a_name, name_glob, rule_glob
 
 # Where a masked secret may stand, and what --grep reads.
 TEXT_COLUMNS: Final = (
@@ -77,8 +77,12 @@ def rule(column: str, value: str) -> Clause:
 
 
 def path(value: str) -> Clause:
-    """Either path of the event lies at or under this path, or matches the policies' glob."""
-    glob = compile_glob(value)
+    """Either path of the event lies at or under this path, or matches the policies' glob.
+
+    A pattern that ends in a plain name (`**/.ssh`) asks for what lies under it too, as a plain path
+    does: docs/decisions/0008.
+    """
+    glob = compile_glob(value, below=ends_in_a_name(value))
     return any_of(_glob(glob, column) for column in ("path", "path_to"))
 
 

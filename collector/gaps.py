@@ -1,0 +1,56 @@
+"""The gap table: every stretch in which a source could not tell, whoever noticed it.
+
+A gap that is whole is also an event: the flow makes one when a source reports it, a decoder when
+the log itself says that it lost something. The table's row names that event's seq.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from collector.commit import GapChange
+
+_GAP: Final = pa.scalar("gap", pa.string())
+_COLUMNS: Final = ("source", "ts", "until", "message", "count", "seq")
+UNSAID: Final = "the source reported a loss"
+
+
+def put_gaps(
+    connection: sqlite3.Connection, changes: Sequence[GapChange], batch: pa.RecordBatch | None
+) -> None:
+    """Open gaps of `changes`, close those they name, and enter every gap event of the batch."""
+    for change in changes:
+        if change.until is None:
+            _insert(connection, change.source, change.since, None, change.reason, None, None)
+    closing = {(c.source, c.since): c.id for c in changes if c.until is not None and c.id}
+    for source, since, until, reason, count, seq in _gap_events(batch):
+        gap_id = closing.pop((source, since), None)
+        if gap_id is None:
+            _insert(connection, source, since, until or since, reason or UNSAID, count, seq)
+        else:
+            connection.execute(
+                "UPDATE gaps SET to_ts = ?, count = ?, seq = ? WHERE id = ?",
+                (until, count, seq, gap_id),
+            )
+
+
+def _insert(connection: sqlite3.Connection, *values: Any) -> None:
+    connection.execute(
+        "INSERT INTO gaps(source, from_ts, to_ts, reason, count, seq) VALUES(?, ?, ?, ?, ?, ?)",
+        values,
+    )
+
+
+def _gap_events(batch: pa.RecordBatch | None) -> Iterator[tuple[Any, ...]]:
+    """(source, since, until, reason, count, seq) of the gap rows of a stored batch."""
+    if batch is None or "gap" not in batch.column("kind").dictionary.to_pylist():
+        return
+    rows = batch.filter(pc.equal(batch.column("kind").cast(pa.string()), _GAP)).select(_COLUMNS)
+    columns = [
+        (rows[name].cast(pa.int64()) if name in ("ts", "until") else rows[name]).to_pylist()
+        for name in _COLUMNS
+    ]
+    yield from zip(*columns, strict=True)
