@@ -59,7 +59,7 @@ def _decode_damaged(raw: bytes) -> str:
 
 
 def from_str(text: str) -> str:
-    """Text from a JSON decoder, made encodable: lone surrogates and the escape range are escaped."""
+    """Text of a JSON decoder made encodable: lone surrogates and the escape range are escaped."""
     if text.isascii() or not _TAKEN.search(text):
         return text
     return _TAKEN.sub(lambda m: _escape_bytes(m[0].encode("utf-8", "surrogatepass")), text)
