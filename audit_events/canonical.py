@@ -4,7 +4,8 @@ Layout, all integers little-endian: magic, u64 rows, then for each column in sch
   u16 length + name · u16 length + logical type · validity bits (bit i of byte i//8, 1 = value,
   padding 0) · values. Text values are (rows + 1) int32 offsets from 0, then the UTF-8 bytes; a null
 holds no bytes. Numbers are int32 or int64, a null is 0; a timestamp is microseconds since 1970 UTC.
-A column that is all null ends after its validity bits; one of a later schema version that is all null is left out, so an old segment keeps its digest.
+A column that is all null ends after its validity bits; one of a later schema version is left out
+altogether, so that an old segment keeps its digest.
 """
 
 import hashlib
