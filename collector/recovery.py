@@ -54,9 +54,10 @@ def open_for_writing(
     known, problem = _inspect(store)
     repair_log(store.paths.log, known.delta_version if known else -1, notices.append)
     archive = Archive(store.paths, store.id)
-    given = max(watermark.read(), archive.sealed_upto(), known.last_seq if known else 0)
+    spooled = known.last_seq if known else 0
+    given = max(watermark.read(), _told(store), archive.sealed_upto(), spooled)
     # A start that was killed before its first commit may leave an empty file.
-    fresh = known is None and given == 0 and problem in (None, "empty") and not _ever_wrote(store)
+    fresh = known is None and given == 0 and problem in (None, "empty")
     lost = not fresh and (known is None or known.last_seq < archive.sealed_upto())
     if lost:
         why = problem or ("older than the archive" if known else "gone")
@@ -75,12 +76,13 @@ def open_for_writing(
     return Opened(spool, sealer, notices, positions_lost=lost or rolled_back)
 
 
-def _ever_wrote(store: Store) -> bool:
-    """Whether anything was ever committed here: the first commit puts a byte into `notify`."""
+def _told(store: Store) -> int:
+    """The last seq as `notify` has it, 0 if nothing was ever committed here."""
     try:
-        return store.paths.notify.stat().st_size > 0
+        digits = store.paths.notify.read_bytes()[:20].strip()
     except OSError:
-        return False
+        return 0
+    return int(digits) if digits.isdigit() else 0
 
 
 def _inspect(store: Store) -> tuple[_Known | None, str | None]:
@@ -92,7 +94,8 @@ def _inspect(store: Store) -> tuple[_Known | None, str | None]:
     if not path.is_file():
         return None, "not a file"
     try:
-        connection = sqlite3.connect(path, timeout=30)
+        # Read-only: closing the last writable connection would lay a -wal over the file.
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30)
         try:
             return _read_known(connection, store.id)
         finally:

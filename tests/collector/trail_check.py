@@ -96,6 +96,9 @@ class Seen:
     seqs: list[int]
     last_seq: int
     tallies: dict[str, int]
+    # The pid of each seq, and the text of each notice.
+    named: list[int | None]
+    notices: list[str]
 
 
 def snapshot(store: Path) -> Seen:
@@ -119,7 +122,7 @@ def _snapshot(store: Path) -> Seen:
         ).fetchall()
         tallies = dict(db.execute("SELECT outcome, sum(n) FROM tallies GROUP BY outcome"))
         db.execute("COMMIT")
-    columns = ["seq", "pid", "kind"]
+    columns = ["seq", "pid", "kind", "message"]
     parts = [pq.ParquetFile(store / "events" / path).read(columns) for path in files]
     for (data,) in blobs:
         raw = zstandard.decompress(data)
@@ -130,6 +133,8 @@ def _snapshot(store: Path) -> Seen:
         [row["seq"] for row in rows],
         int(meta["last_seq"]),
         tallies,
+        [row["pid"] for row in rows],
+        [row["message"] for row in rows if row["kind"] == "notice"],
     )
 
 
@@ -213,5 +218,7 @@ def wait_for(folder: Path, writer: Writer, timeout: float = 60) -> None:
 def private(folder: Path) -> list[str]:
     """Files and folders under a store that somebody else could read."""
     return [
-        str(path) for path in [folder, *folder.rglob("*")] if os.lstat(path).st_mode & 0o077
+        str(path)
+        for path in [folder, *folder.rglob("*")]
+        if not path.is_symlink() and os.lstat(path).st_mode & 0o077
     ]

@@ -1,7 +1,7 @@
 """A collector to be killed: run as a script by the crash tests, with small limits so that seals and
 compactions happen all the time. Kills itself with SIGKILL at the n-th time of a named step.
 
-argv: store, key folder, pattern, options as JSON {step, nth, once, every_s, fsize}
+argv: store, key folder, pattern, options as JSON {step, nth, once, every_s, fsize, rows, age_s}
 """
 
 import json
@@ -12,9 +12,10 @@ import sys
 import threading
 from pathlib import Path
 
-from audit_events import plugins
-from audit.keys import load_or_create
 import collector.decoders
+from audit.keys import load_or_create
+from audit_events import plugins
+from audit_events.errors import AuditError
 from collector.seal import SealLimits
 from collector.service import Collector, Plan
 from collector.sources.file import FileSource
@@ -68,10 +69,16 @@ def main() -> int:
         version="0",
         say=lambda text: print(text, file=sys.stderr, flush=True),
         on_step=killer(options.get("step"), options.get("nth", 1)),
-        limits=SealLimits(rows=800, bytes=1 << 20, age_s=0.25),
+        limits=SealLimits(
+            rows=options.get("rows", 800), bytes=1 << 20, age_s=options.get("age_s", 0.25)
+        ),
         upkeep=Upkeep(None, print, every_s=every, above=3),
     )
-    Collector(plan).run(stop, once=bool(options.get("once")))
+    try:
+        Collector(plan).run(stop, once=bool(options.get("once")))
+    except AuditError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        return int(error.code)
     return 0
 
 
