@@ -24,7 +24,7 @@ from collector.flow import Flow
 from collector.hot import forget_old_minutes
 from collector.recovery import Opened, open_for_writing
 from collector.seal import Sealer, SealLimits
-from collector.spool import Step, no_step
+from collector.spool import Spool, Step, no_step
 from collector.sqlite import transaction
 from collector.store import Store, reason_of, writer_lock
 from policies.redact.engine import Redactor
@@ -102,6 +102,7 @@ class Collector:
         pa.set_memory_pool(pa.system_memory_pool())
         with writer_lock(self._plan.store.paths, self._plan.version):
             opened = self._opened()
+            self.flow = self._flow(opened.spool)
             try:
                 self._collect(opened, stop, once=once)
             finally:
@@ -120,11 +121,12 @@ class Collector:
         self.summary.notices = list(opened.notices)
         return opened
 
-    def _collect(self, opened: Opened, stop: threading.Event, *, once: bool) -> None:
-        spool = opened.spool
+    def _flow(self, spool: Spool) -> Flow:
         correlator = Correlator(self._plan.idle_us)
         correlator.remember(spool.runs_since(time.time_ns() // 1000 - KEEP_US))
-        self.flow = Flow(self._plan.host, correlator, self._plan.redactor, spool)
+        return Flow(self._plan.host, correlator, self._plan.redactor, spool)
+
+    def _collect(self, opened: Opened, stop: threading.Event, *, once: bool) -> None:
         self._append(opened, self.flow.notices(opened.notices), stop)
         opened.spool.forget_notices()
         threads = [
@@ -190,8 +192,8 @@ class Collector:
             last = once and not running and self._queue.empty()
             self._commit(opened, emissions, stop, flush_all=last)
             self._beat(opened)
-        if not once:
-            stop.wait()
+        while not once and not stop.wait(HEARTBEAT_S):
+            self._beat(opened)
 
     def _take(self) -> tuple[list[Emission], list[_Ended]]:
         """What the sources said: at once when idle, at a steady pace under load."""
@@ -309,6 +311,10 @@ class Collector:
             except StorageError as error:
                 self._plan.say(f"{error.message}; trying again")
                 delay = RETRY_MOST_S
+            except BaseException as error:  # noqa: BLE001 - a panic of delta-rs is no Exception; a
+                # sealer that dies in silence would fill the spool for ever
+                self._plan.say(f"sealing failed: {type(error).__name__}; trying again")
+                delay = RETRY_MOST_S
 
     def _close(self, opened: Opened) -> None:
         """Seal what is left and close; a last seal that fails loses nothing: rows are spooled."""
@@ -317,12 +323,11 @@ class Collector:
                 pass
         except StorageError as error:
             self._plan.say(f"{error.message}; the rows stay in the buffer")
-        if hasattr(self, "flow"):
-            self._beat(opened, stopped=True)
-            self.summary.first_reject = self.flow.first_reject
-            self.summary.unfinished = [
-                (self.flow.sources[source].source.location, at)
-                for (source, _), at in self.flow.unfinished.items()
-            ]
+        self._beat(opened, stopped=True)
+        self.summary.first_reject = self.flow.first_reject
+        self.summary.unfinished = [
+            (self.flow.sources[source].source.location, at)
+            for (source, _), at in self.flow.unfinished.items()
+        ]
         opened.sealer.close()
         opened.spool.close()
