@@ -61,7 +61,8 @@ class StorePaths:
 
 # Times are microseconds since 1970 UTC. `done` and `streams` are JSON. `hours` and `minutes` count
 # by event time (hour = ts // 3,600 s, minute = ts // 60 s): n = sum of `count`, events = rows;
-# `minutes` reaches back a little over a day. `meta` keys: store, created,
+# `minutes` reaches back a little over a day. `run_rules` counts the refusals of a run by rule, or by
+# `(enforcer)` where no rule is known; stores made before it lack it. `meta` keys: store, created,
 # last_seq, sealed_upto, delta_version, schema_version, collector (JSON: pid, version, started,
 # heartbeat, stopped), sealed_streams (JSON: positions as of sealed_upto).
 SPOOL_DDL: Final = """
@@ -115,6 +116,9 @@ CREATE TABLE IF NOT EXISTS runs(
   other INTEGER NOT NULL, guessed INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_by_time ON runs(last_ts);
 CREATE INDEX IF NOT EXISTS runs_by_sandbox ON runs(sandbox, last_ts);
+CREATE TABLE IF NOT EXISTS run_rules(
+  correlation_id TEXT NOT NULL, rule TEXT NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY(correlation_id, rule)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sandboxes(name TEXT PRIMARY KEY, last_ts INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS gaps(
   id INTEGER PRIMARY KEY, source TEXT NOT NULL, from_ts INTEGER NOT NULL, to_ts INTEGER,
@@ -139,3 +143,5 @@ CREATE TABLE IF NOT EXISTS tokens(
 RETIRED_GRACE_S: Final = 15 * 60
 # The newest denies kept hot for the situation screen.
 HOT_DENIES: Final = 200
+# Rules counted for a run; a log that invents names must not fill the database.
+MAX_RUN_RULES: Final = 64

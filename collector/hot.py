@@ -1,10 +1,11 @@
 """Counters kept hot beside the spool, so that the situation at 3 a.m. needs SQLite only.
 
-Per hour and minute by kind and decision, per run, the newest denies and the sandboxes ever seen:
-all written in the transaction of the batch that they count.
+Per hour and minute by kind and decision, per run and the rules that refused in it, the newest
+denies and the sandboxes ever seen: all written in the transaction of the batch that they count.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,7 +14,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from audit_events.layout import HOT_DENIES
+from audit_events.layout import HOT_DENIES, MAX_RUN_RULES
 
 MINUTE_US: Final = 60_000_000
 # Minutes kept: a day and the hour before it.
@@ -158,6 +159,7 @@ def _keep_denies(connection: sqlite3.Connection, batch: pa.RecordBatch, decision
     found = pc.indices_nonzero(pc.equal(decision, _DENY))
     if not len(found):
         return
+    _count_rules(connection, batch, found)
     newest = batch.select(_DENY_COLUMNS).take(found[-HOT_DENIES:])
     columns = {
         name: (newest[name].cast(pa.int64()) if name == "ts" else newest[name]).to_pylist()
@@ -178,6 +180,39 @@ def _keep_denies(connection: sqlite3.Connection, batch: pa.RecordBatch, decision
         " LIMIT 1 OFFSET ?)",
         (HOT_DENIES,),
     )
+
+
+def _count_rules(connection: sqlite3.Connection, batch: pa.RecordBatch, denies: pa.Array) -> None:
+    """Refusals of each run by the rule, or by who refused where no rule is known."""
+    columns = {
+        name: _plain(batch, name).take(denies)
+        for name in ("correlation_id", "policy_rule", "enforcer")
+    } | {"n": batch.column("count").take(denies).fill_null(0)}
+    few = len(denies) <= FEW_ROWS
+    sums: Counter[tuple[str, str]] = Counter()
+    for run, rule, who, n in _rules_few(columns) if few else _rules_many(columns):
+        if run != NO_RUN:
+            sums[run, rule or f"({who or '?'})"] += n
+    connection.executemany(
+        "INSERT INTO run_rules SELECT :run, :rule, :n"
+        " WHERE (SELECT count(*) FROM run_rules WHERE correlation_id = :run) < :most"
+        " OR EXISTS (SELECT 1 FROM run_rules WHERE correlation_id = :run AND rule = :rule)"
+        " ON CONFLICT DO UPDATE SET n = n + excluded.n",
+        [
+            {"run": run, "rule": rule, "n": n, "most": MAX_RUN_RULES}
+            for (run, rule), n in sums.items()
+        ],
+    )
+
+
+def _rules_few(columns: Mapping[str, pa.Array]) -> Iterable[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in columns.values()), strict=True)
+
+
+def _rules_many(columns: Mapping[str, pa.Array]) -> Iterable[tuple[Any, ...]]:
+    keys = [name for name in columns if name != "n"]
+    grouped = pa.table(columns).group_by(keys, use_threads=False).aggregate([("n", "sum")])
+    return zip(*(grouped[name].to_pylist() for name in (*keys, "n_sum")), strict=True)
 
 
 def _present(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:

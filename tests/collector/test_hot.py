@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit_events.arrow import to_storage
-from audit_events.layout import HOT_DENIES, SPOOL_DDL
+from audit_events.layout import HOT_DENIES, MAX_RUN_RULES, SPOOL_DDL
 from audit_events.rows import rows_to_batch
 from collector import hot
 
@@ -28,6 +28,8 @@ rows = st.lists(
             "count": st.sampled_from([1, 1, 5]),
             "redactions": st.integers(0, 2),
             "flags": st.sampled_from([None, "skewed", "ambiguous,skewed"]),
+            "policy_rule": st.sampled_from(["filesystem.deny[1]", "process.default-deny", None]),
+            "enforcer": st.sampled_from(["seatbelt", None]),
         }
     ),
     min_size=1,
@@ -65,6 +67,7 @@ def test_the_counters_equal_a_plain_count(batches: list[list[dict[str, Any]]], m
             everything = [row for values in batches for row in values]
             assert _minutes(db) == _plain_minutes(everything)
             assert _runs(db) == _plain_runs(everything)
+            assert _rules(db) == _plain_rules(everything)
             denies = [n for n, row in enumerate(everything, 1) if row["decision"] == "deny"]
             kept = [seq for (seq,) in db.execute("SELECT seq FROM denies ORDER BY seq")]
             assert kept == denies[-HOT_DENIES:]
@@ -100,6 +103,32 @@ def _plain_runs(everything: list[dict[str, Any]]) -> dict[str, tuple[int, int, i
             place = {"allow": 0, "deny": 1}.get(row["decision"], 2)
             sums.setdefault(row["correlation_id"], [0, 0, 0])[place] += row["count"]
     return {run: tuple(values) for run, values in sums.items()}  # type: ignore[misc]
+
+
+def _rules(db: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    found = db.execute("SELECT correlation_id, rule, n FROM run_rules")
+    return {(run, rule): n for run, rule, n in found}
+
+
+def _plain_rules(everything: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
+    sums: Counter[tuple[str, str]] = Counter()
+    for row in everything:
+        if row["correlation_id"] != "-" and row["decision"] == "deny":
+            rule = row["policy_rule"] or f"({row['enforcer'] or '?'})"
+            sums[row["correlation_id"], rule] += row["count"]
+    return dict(sums)
+
+
+def test_invented_rules_do_not_fill_the_database() -> None:
+    """A run's rules are bounded; those known by then go on counting."""
+    with closing(database()) as db:
+        deny = {"ts": START, "decision": "deny", "correlation_id": "r1", "sandbox": "a"}
+        many = [{**deny, "policy_rule": f"rule[{n}]"} for n in range(3 * MAX_RUN_RULES)]
+        hot.count(db, stored(many, 1))
+        hot.count(db, stored([{**deny, "policy_rule": "rule[0]"}], len(many) + 1))
+        rules = dict(db.execute("SELECT rule, n FROM run_rules"))
+    assert len(rules) == MAX_RUN_RULES
+    assert rules["rule[0]"] == 2
 
 
 def test_a_hot_deny_tells_what_a_screen_shows() -> None:
