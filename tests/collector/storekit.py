@@ -97,7 +97,7 @@ class House:
         return open_for_writing(self.store, self.watermark, **words)  # type: ignore[arg-type]
 
     def copy_to(self, folder: Path) -> "House":
-        """The same house elsewhere; the log's files stay the same files."""
+        """The same store elsewhere, reading the very same files of the log."""
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copytree(self.root, folder / "store")
         shutil.copytree(self.folder / "keys", folder / "keys")
@@ -105,6 +105,12 @@ class House:
         for path in (self.folder / "log").iterdir():
             (folder / "log" / path.name).hardlink_to(path)
         return House(folder)
+
+    def restore(self, backup: Path) -> "House":
+        """This house as `backup` has it; every file becomes a new one, as on another disk."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(backup, self.folder)
+        return self
 
     def seen(self) -> Seen:
         """What an independent reader finds."""
