@@ -172,7 +172,7 @@ def test_files_are_synced_before_they_are_named(
     monkeypatch.setattr(archive, "sync_file", sync_file)
     monkeypatch.setattr(store, "sync_file", sync_file)
     Writer(house.folder / "log", written=900).write(10)
-    house.collect(on_step=lambda name: synced.append(name), limits=ALWAYS)
+    house.collect(on_step=synced.append, limits=ALWAYS)
     committed = synced.index("seal.before-delta-commit")
     assert [name.split("-")[0] for name in synced[:committed] if name.endswith(".parquet")]
     before_ack = synced[committed : synced.index("reconcile.before-commit")]
