@@ -62,12 +62,12 @@ def answer(store: StorePaths, request: Request) -> Answer:
     `searched` counts the rows of the files and batches that had to be looked at. Damaged files are
     named and left out. UsageError for a wrong filter, StorageError for a store that cannot be read.
     """
-    return _with_snapshot(store, lambda snapshot, final: _answer(snapshot, request, final))
+    return with_snapshot(store, lambda snapshot, final: _answer(snapshot, request, final))
 
 
 def count(store: StorePaths, request: Request) -> Count:
     """How much matches, whatever `limit`; errors as `answer`."""
-    return _with_snapshot(store, lambda snapshot, final: _count(snapshot, request, final))
+    return with_snapshot(store, lambda snapshot, final: _count(snapshot, request, final))
 
 
 def pages(
@@ -90,7 +90,7 @@ def pages(
     after, upto, width = max(after_seq, span.first - 1), min(upto, span.last), page_rows
     while after < upto:
         turn = _Turn(request, after, upto, width, page_rows)
-        page = _with_snapshot(store, turn.read)
+        page = with_snapshot(store, turn.read)
         after = page.upto
         width = page_rows if page.rows * _WINDOW_GROWTH > page_rows else width * _WINDOW_GROWTH
         width = min(width, max(MAX_WINDOW_ROWS, page_rows))
@@ -159,8 +159,11 @@ class _Turn:
             return Page(table, table.num_rows, upto, reader.damaged)
 
 
-def _with_snapshot(store: StorePaths, work: Callable[[Snapshot, bool], T]) -> T:
-    """A file may be replaced between looking and reading: then look again, once."""
+def with_snapshot(store: StorePaths, work: Callable[[Snapshot, bool], T]) -> T:
+    """The work over one snapshot; its second argument says that a missing file is damage.
+
+    A file may be replaced between looking and reading: then look again, once.
+    """
     try:
         with open_snapshot(store) as snapshot:
             return work(snapshot, False)

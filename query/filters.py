@@ -28,13 +28,15 @@ class Filter:
 
     def clause(self, value: str) -> Clause:
         """The condition for one value without `!`; UsageError for a value it cannot have."""
-        known = self._known(encodable(value))
+        known = self.known(value)
         try:
             return self.build(known)
         except ValueError as error:
             raise UsageError(f"--{self.flag} {value}: {error}") from None
 
-    def _known(self, value: str) -> str:
+    def known(self, value: str) -> str:
+        """The value as stored; UsageError for one that is not in a closed list."""
+        value = encodable(value)
         if not self.values:
             return value
         word = value.lower()

@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,6 +11,8 @@ from query.contracts import Request
 from query.filters import did_you_mean, included, is_included
 
 MAX_RUNS_BACK: Final = 10_000
+# Runs named in a message.
+MAX_NAMED: Final = 5
 _LAST: Final = re.compile(r"last(?:~([0-9]{1,5}))?")
 
 
@@ -36,23 +39,68 @@ _COLUMNS: Final = (
 )
 
 
+# A process outside any sandbox is a run by itself; nobody means it with `last`.
+OUTSIDE: Final = "(correlation_id >= 'os:' AND correlation_id < 'os;')"
+
+
 def last_run(con: sqlite3.Connection, back: int = 0, sandbox: str | None = None) -> Run | None:
-    """The run whose newest event is newest, or the `back`-th before it; of one sandbox if named."""
-    where, params = ("WHERE sandbox = ?", [sandbox]) if sandbox else ("", [])
-    row = con.execute(
-        f"SELECT {_COLUMNS} FROM runs {where} ORDER BY last_ts DESC, correlation_id"  # noqa: S608
-        " LIMIT 1 OFFSET ?",
-        [*params, min(back, MAX_RUNS_BACK)],
-    ).fetchone()
+    """The run whose newest event is newest, or the `back`-th before it; of one sandbox if named.
+
+    Processes outside any sandbox count only where there is nothing else.
+    """
+    where, params = ("AND sandbox = ?", [sandbox]) if sandbox else ("", [])
+    for kind in (f"NOT {OUTSIDE}", OUTSIDE):
+        row = con.execute(
+            f"SELECT {_COLUMNS} FROM runs WHERE {kind} {where}"  # noqa: S608
+            " ORDER BY last_ts DESC, correlation_id LIMIT 1 OFFSET ?",
+            [*params, min(back, MAX_RUNS_BACK)],
+        ).fetchone()
+        if row or back:
+            break
     return Run(*row) if row else None
 
 
+def run_named(con: sqlite3.Connection, word: str, sandbox: str | None = None) -> Run:
+    """The one run that `last`, `last~N`, an id or the beginning of an id means.
+
+    UsageError, with those that it may mean, if that is none or several.
+    """
+    if match := _LAST.fullmatch(word):
+        run = last_run(con, int(match[1] or 0), sandbox)
+        if run is None:
+            raise UsageError(f"{word}: no such run{_of(con, sandbox)}", hint="audit runs")
+        return run
+    found = runs_by_prefix(con, word, MAX_NAMED + 1) if word else []
+    if exact := [run for run in found if run.correlation_id == word]:
+        return exact[0]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f'no run begins with "{word}"', hint=_recent(con))
+    raise UsageError(f'"{word}" is the beginning of several runs: {names(found)}', hint="type more")
+
+
+def names(found: Sequence[Run], most: int = MAX_NAMED) -> str:
+    """Runs in a message: id and sandbox of each, as many as one reads."""
+    shown = ", ".join(f"{run.correlation_id} ({run.sandbox or '-'})" for run in found[:most])
+    return shown + (", …" if len(found) > most else "")
+
+
+def _recent(con: sqlite3.Connection) -> str:
+    rows = con.execute(
+        f"SELECT {_COLUMNS} FROM runs WHERE NOT {OUTSIDE} ORDER BY last_ts DESC LIMIT ?",  # noqa: S608
+        (MAX_NAMED,),
+    )
+    found = [Run(*row) for row in rows]
+    return f"the newest are {names(found)}" if found else "audit runs"
+
+
 def runs_by_prefix(con: sqlite3.Connection, prefix: str, limit: int = 20) -> list[Run]:
-    """At most `limit` runs whose id starts so, newest first."""
+    """At most `limit` runs whose id starts so: the one of just this id, then newest first."""
     rows = con.execute(
         f"SELECT {_COLUMNS} FROM runs WHERE substr(correlation_id, 1, ?) = ?"  # noqa: S608
-        " ORDER BY last_ts DESC LIMIT ?",
-        (len(prefix), prefix, limit),
+        " ORDER BY correlation_id = ? DESC, last_ts DESC LIMIT ?",
+        (len(prefix), prefix, prefix, limit),
     )
     return [Run(*row) for row in rows]
 

@@ -1,0 +1,161 @@
+"""The newest runs and what was refused in them, from SQLite alone as far as the filters allow."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from audit_events.errors import UsageError
+from audit_events.layout import StorePaths
+from policies.glob import name_glob
+from query.contracts import Gap, Request, Window
+from query.filters import encodable, filter_named, is_included
+from query.runs import OUTSIDE, Run, with_runs_resolved
+from query.snapshot import read_gaps, read_meta, reading
+
+# A run whose newest event is younger than this is still going on, as far as anybody can tell.
+LIVE_US: Final = 60_000_000
+# What the counters know of a run; every other filter asks the events.
+_COUNTED: Final = ("sandbox", "host", "run", "decision")
+_COLUMNS: Final = ", ".join(Run.__dataclass_fields__)
+_MIN: Final = -(1 << 63)
+_MAX: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run; `refused` is the rule that refused most in it (`(enforcer)` where none is known).
+
+    None where nothing was refused, or before the collector counted rules. `gaps` overlap the run.
+    """
+
+    run: Run
+    refused: str | None
+    live: bool
+    gaps: tuple[Gap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunList:
+    """Runs by their newest event, newest last; `outside` processes of no sandbox were left out."""
+
+    runs: tuple[Listed, ...]
+    more: bool
+    outside: int
+    searched: int
+    gaps: tuple[Gap, ...]
+
+
+def newest_runs(store: StorePaths, request: Request, now: int, *, outside: bool = False) -> RunList:
+    """The newest `limit` runs that overlap the window (µs) and match, at the time `now`.
+
+    Filters on sandbox, host, run and decision need SQLite only; with any other a run matches if an
+    event of it does. UsageError for a wrong filter, StorageError for a store that cannot be read.
+    """
+    with reading(store) as con:
+        read_meta(con)
+        request = with_runs_resolved(request, con)
+        outside = outside or bool(request.values.get("run"))
+        most = None if request.limit is None else request.limit + 1
+        found = list(islice(_matching(store, con, request, outside=outside), most))
+        kept = found if request.limit is None else found[: request.limit]
+        return RunList(
+            runs=tuple(_listed(con, run, now) for run in reversed(kept)),
+            more=len(found) > len(kept),
+            outside=0 if outside else _count(con, request.window, OUTSIDE),
+            searched=_count(con, request.window, "true"),
+            gaps=read_gaps(con, request.window),
+        )
+
+
+def _matching(
+    store: StorePaths, con: sqlite3.Connection, request: Request, *, outside: bool
+) -> Iterator[Run]:
+    counted = request.window.clock == "event" and set(request.values) <= set(_COUNTED)
+    among = None if counted else _having_events(store, request)
+    tests = [_test(flag, values) for flag, values in request.values.items() if flag in _COUNTED]
+    where = "true" if outside else f"NOT {OUTSIDE}"
+    for run in _in_window(con, request.window, where):
+        if all(test(run) for test in tests) and (among is None or run.correlation_id in among):
+            yield run
+
+
+def _in_window(con: sqlite3.Connection, window: Window, where: str) -> Iterator[Run]:
+    """Newest first; arrival is no property of a run, so such a window is left to the events."""
+    bounds = _bounds(window)
+    rows = con.execute(
+        f"SELECT {_COLUMNS} FROM runs WHERE last_ts >= ? AND first_ts < ? AND {where}"  # noqa: S608
+        " ORDER BY last_ts DESC, correlation_id",
+        bounds,
+    )
+    return (Run(*row) for row in rows)
+
+
+def _count(con: sqlite3.Connection, window: Window, where: str) -> int:
+    sql = f"SELECT count(*) FROM runs WHERE last_ts >= ? AND first_ts < ? AND {where}"  # noqa: S608
+    return int(con.execute(sql, _bounds(window)).fetchone()[0])
+
+
+def _bounds(window: Window) -> tuple[int, int]:
+    if window.clock != "event":
+        return _MIN, _MAX
+    return (
+        _MIN if window.since is None else window.since,
+        _MAX if window.until is None else window.until,
+    )
+
+
+def _test(flag: str, values: Sequence[str]) -> Callable[[Run], bool]:
+    """Whether a run passes a filter: values widen, `!value` leaves out."""
+    wanted = [_one(flag, value) for value in values if is_included(value)]
+    unwanted = [_one(flag, value[1:]) for value in values if not is_included(value)]
+    return lambda run: (
+        (not wanted or any(test(run) for test in wanted))
+        and not any(test(run) for test in unwanted)
+    )
+
+
+def _one(flag: str, value: str) -> Callable[[Run], bool]:
+    value = encodable(value.removeprefix("\\"))
+    if flag == "run":
+        return lambda run: run.correlation_id.startswith(value)
+    if flag == "decision":
+        word = filter_named(flag).known(value)
+        return lambda run: bool({"allow": run.allow, "deny": run.deny}.get(word, run.other))
+    try:
+        glob = name_glob(value)
+    except ValueError as error:
+        raise UsageError(f"--{flag} {value}: {error}") from None
+    if flag == "host":
+        return lambda run: glob.matches(run.host) if value else not run.host
+    return lambda run: glob.matches(run.sandbox) if value else not run.sandbox
+
+
+def _having_events(store: StorePaths, request: Request) -> frozenset[str]:
+    from query.stats import runs_of_events
+
+    return runs_of_events(store, request)
+
+
+def _listed(con: sqlite3.Connection, run: Run, now: int) -> Listed:
+    return Listed(
+        run=run,
+        refused=_most_refused(con, run) if run.deny else None,
+        live=now - run.last_ts < LIVE_US,
+        gaps=read_gaps(con, Window(run.first_ts, run.last_ts + 1)),
+    )
+
+
+def _most_refused(con: sqlite3.Connection, run: Run) -> str | None:
+    try:
+        row = con.execute(
+            "SELECT rule FROM run_rules WHERE correlation_id = ? ORDER BY n DESC, rule LIMIT 1",
+            (run.correlation_id,),
+        ).fetchone()
+    except sqlite3.OperationalError as error:
+        # A store whose collector has not run since the counter was added lacks the table.
+        if "no such table" not in str(error):
+            raise
+        return None
+    return row[0] if row else None

@@ -1,0 +1,202 @@
+"""Counts by any columns and stretches of time: one question to the engine over one snapshot."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, tzinfo
+from typing import Any, Final, Literal
+
+from audit_events.errors import QueryError
+from audit_events.layout import StorePaths
+from query.axes import Axis
+from query.calendar import Buckets, buckets
+from query.contracts import Damaged, Gap, Request
+from query.engine import with_snapshot
+from query.filters import compile_request, included
+from query.plan import prune
+from query.predicates import Clause, all_of, not_
+from query.reader import Query, Reader
+from query.runs import with_runs_resolved
+from query.snapshot import Part, Snapshot
+
+# More groups than this are no overview any more, and each costs memory in Python.
+MAX_GROUPS: Final = 200_000
+# Reports of the system beyond this are counted beside what they report, and the answer says so.
+MAX_MERGED: Final = 1_000_000
+
+Measure = Literal["decisions", "tools", "latency", "redactions"]
+
+_SUM: Final = "coalesce(sum(count) FILTER (WHERE {}), 0)::BIGINT"
+_SPAN: Final = {
+    "runs": "count(DISTINCT correlation_id)",
+    "first": "min(epoch_us(ts))",
+    "last": "max(epoch_us(ts))",
+}
+_QUANTILES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+def _quantiles(column: str) -> dict[str, str]:
+    found = {name: f"quantile_disc({column}, {q})" for name, q in _QUANTILES.items()}
+    return {**found, "max": f"max({column})"}
+
+
+# What each measure asks of a group; all counts are sums of `count`, times and durations are in µs.
+MEASURES: Final[Mapping[Measure, Mapping[str, str]]] = {
+    "decisions": {
+        **{word: _SUM.format(f"decision = '{word}'") for word in ("allow", "deny", "unknown")},
+        "other": _SUM.format("decision IS NULL"),
+        **_SPAN,
+    },
+    "tools": {
+        "calls": "coalesce(sum(count), 0)::BIGINT",
+        **{
+            name: _SUM.format(f"outcome = '{name}'")
+            for name in ("ok", "timeout", "retry", "policy_violation", "error")
+        },
+        **_quantiles("duration_us"),
+        **_SPAN,
+    },
+    "latency": {"events": "coalesce(sum(count), 0)::BIGINT", **_quantiles("latency_us"), **_SPAN},
+    "redactions": {"events": "count(*)", "secrets": "sum(redactions)::BIGINT", **_SPAN},
+}
+_ONLY: Final[Mapping[Measure, str]] = {
+    "decisions": "true",
+    "tools": "kind = 'tool_call'",
+    "latency": "latency_us IS NOT NULL",
+    "redactions": "redactions > 0",
+}
+_IS_REPORT: Final = Clause("link = 'report'")
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What to count by, in which zone days are cut, and whether reports join what they report."""
+
+    axes: tuple[Axis, ...] = ()
+    measure: Measure = "decisions"
+    zone: tzinfo = UTC
+    merged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Events with the same `key` (one value an axis; a time by its bucket's key), counted."""
+
+    key: tuple[Any, ...]
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The groups in no order, all of them together as `total`, and what makes them doubtful.
+
+    `reports` records told what another record tells as well and were not counted again.
+    """
+
+    axes: tuple[Axis, ...]
+    groups: tuple[Group, ...]
+    total: Group
+    times: Buckets | None
+    reports: int
+    searched: int
+    upto: int
+    gaps: tuple[Gap, ...] = ()
+    damaged: tuple[Damaged, ...] = ()
+    merged: bool = True
+
+
+def stats(store: StorePaths, request: Request, counting: Counting) -> Stats:
+    """Count what matches, whatever `limit`; gaps only where `kind` names them.
+
+    UsageError for a wrong filter, QueryError for more than MAX_GROUPS groups, StorageError for a
+    store that cannot be read. Damaged files are named and left out.
+    """
+    return with_snapshot(store, lambda snapshot, final: _stats(snapshot, request, counting, final))
+
+
+def runs_of_events(store: StorePaths, request: Request) -> frozenset[str]:
+    """The ids of the runs that have a matching event; errors as `stats`."""
+
+    def work(snapshot: Snapshot, final: bool) -> frozenset[str]:
+        resolved = replace(with_runs_resolved(request, snapshot.con), limit=None)
+        parts = prune(snapshot.parts, resolved)
+        with Reader(snapshot, parts, final=final) as reader:
+            query = Query("DISTINCT correlation_id", compile_request(resolved))
+            return frozenset(run for (run,) in reader.rows(parts, query))
+
+    return with_snapshot(store, work)
+
+
+def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool) -> Stats:
+    request = with_runs_resolved(request, snapshot.con)
+    parts = prune(snapshot.parts, request)
+    times = _times(parts, request, counting)
+    where = all_of([compile_request(request), Clause(_only(request, counting))])
+    with Reader(snapshot, parts, final=final) as reader:
+        asked = _Asked(reader, parts, where)
+        reports = asked.reports() if counting.merged else ()
+        if reports:
+            doubled = Clause("link = 'report' AND seq IN (SELECT unnest(?))", (list(reports),))
+            asked = replace(asked, where=all_of([where, not_(doubled)]))
+        return Stats(
+            axes=counting.axes,
+            groups=tuple(asked.groups(counting, times)),
+            total=next(iter(asked.groups(replace(counting, axes=()), None))),
+            times=times,
+            reports=len(reports or ()),
+            searched=sum(part.rows for part in parts),
+            upto=snapshot.last_seq,
+            gaps=snapshot.gaps(request.window),
+            damaged=reader.damaged,
+            merged=counting.merged and reports is not None,
+        )
+
+
+def _only(request: Request, counting: Counting) -> str:
+    named = included(request, "kind")
+    return _ONLY[counting.measure] + ("" if named else " AND kind <> 'gap'")
+
+
+def _times(parts: Sequence[Part], request: Request, counting: Counting) -> Buckets | None:
+    size = next((axis.size for axis in counting.axes if axis.size), None)
+    if size is None:
+        return None
+    window, by_event = request.window, request.window.clock == "event"
+    since = window.since if by_event else None
+    until = window.until if by_event else None
+    low = min((part.min_ts for part in parts), default=0) if since is None else since
+    high = max((part.max_ts for part in parts), default=low)
+    return buckets(size, counting.zone, low, high if until is None else min(high, until))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One condition over the parts of a snapshot."""
+
+    reader: Reader
+    parts: Sequence[Part]
+    where: Clause
+
+    def groups(self, counting: Counting, times: Buckets | None) -> list[Group]:
+        keys = [axis.sql(times if axis.size else None) for axis in counting.axes]
+        measures = MEASURES[counting.measure]
+        columns = ", ".join([*keys, *measures.values()])
+        by = ", ".join(str(number) for number in range(1, len(keys) + 1))
+        tail = Clause(f"GROUP BY {by} LIMIT {MAX_GROUPS + 1}" if keys else "")
+        found = self.reader.rows(self.parts, Query(columns, self.where, tail))
+        if len(found) > MAX_GROUPS:
+            raise QueryError(f"more than {MAX_GROUPS:,} groups", hint="count by less, or --since")
+        width = len(keys)
+        return [Group(row[:width], dict(zip(measures, row[width:], strict=True))) for row in found]
+
+    def reports(self) -> list[int] | None:
+        """The seq of reports whose own event matches too; None if there are too many to tell."""
+        tail = Clause(f"LIMIT {MAX_MERGED + 1}")
+        found = self.reader.rows(
+            self.parts, Query("seq, linked_seq", all_of([self.where, _IS_REPORT]), tail)
+        )
+        if len(found) > MAX_MERGED or not found:
+            return None if found else []
+        named = Clause("seq IN (SELECT unnest(?))", ([linked for _, linked in found],))
+        partners = Query("seq", all_of([self.where, not_(_IS_REPORT), named]))
+        there = {seq for (seq,) in self.reader.rows(self.parts, partners)}
+        return [seq for seq, linked in found if linked in there]
