@@ -1,6 +1,5 @@
 """Wire a collector: from flags and settings to sources, decoders and the store."""
 
-import glob
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -14,22 +13,23 @@ import msgspec
 import collector.decoders
 from audit import wiring
 from audit.call import Call
-from audit.keys import load_or_create
+from audit.keys import first_key, load_or_create
 from audit.say import Voice
-from audit.settings import Settings, duration_s
+from audit.settings import Settings, duration_s, source_kinds, source_plugin
 from audit_events import plugins
-from audit_events.errors import SourceError, UsageError
-from collector.contracts import DecoderPlugin, Reason, Source
+from audit_events.errors import UsageError
+from collector.contracts import DecoderPlugin, Reason, Source, SourcePlugin, SourceSettings
 from collector.seal import SealLimits
 from collector.service import Collector, Plan, Summary
-from collector.sources.file import FileSource
+from collector.sources.file import FileSettings
 from collector.store import open_or_create
 from collector.upkeep import Upkeep
 from policies.redact import default_redactor
 
-# Bytes of a file's start that tell its format.
-SAMPLE_BYTES = 64 * 1024
 DEFAULT_DECODER = "native"
+_SOURCE_HINT = (
+    "--source NAME=KIND:ARG[,decoder=NAME], for example build=file:/var/log/build/*.jsonl"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +37,43 @@ class SourceSpec:
     """One source as asked for; `decoder` None means: look at the first lines."""
 
     name: str
-    kind: str
-    patterns: tuple[str, ...]
+    plugin: SourcePlugin
+    settings: SourceSettings
     decoder: str | None = None
 
 
 def spec_of_files(files: Sequence[str], decoder: str | None) -> SourceSpec:
-    """The source that `collect FILE…` means; its name is the first file's own."""
+    """The source that `collect FILE…` means; its name is the first file's own. `-` is stdin."""
+    if list(files) == ["-"]:
+        return SourceSpec(
+            "stdin", source_plugin("stdin"), source_plugin("stdin").parse(""), decoder
+        )
+    if "-" in files:
+        raise UsageError("- stands alone", hint="--source NAME=file:PATH --source NAME=stdin:")
     name = Path(files[0]).name.split(".")[0] or "file"
-    return SourceSpec(name, "file", tuple(files), decoder)
+    return SourceSpec(name, source_plugin("file"), FileSettings(paths=tuple(files)), decoder)
 
 
 def parse_source(text: str) -> SourceSpec:
     """`NAME=KIND:ARG[,decoder=D]`; raises UsageError with the form."""
-    hint = "--source NAME=file:PATH[,decoder=NAME], for example build=file:/var/log/build/*.jsonl"
     name, _, rest = text.partition("=")
-    kind, _, argument = rest.partition(":")
+    kind, colon, argument = rest.partition(":")
     argument, _, decoder = argument.partition(",decoder=")
-    if not (name and kind and argument):
-        raise UsageError(f"--source {text}: not a source", hint=hint)
-    if kind != "file":
-        raise UsageError(f"--source {text}: no source of kind {kind}; known: file", hint=hint)
-    return SourceSpec(name, kind, (argument,), decoder or None)
+    if not (name and kind and colon):
+        raise UsageError(f"--source {text}: not a source", hint=_SOURCE_HINT)
+    try:
+        plugin = source_plugin(kind)
+    except KeyError:
+        known = ", ".join(source_kinds())
+        raise UsageError(
+            f"--source {text}: no source of kind {kind}; known: {known}", hint=_SOURCE_HINT
+        ) from None
+    try:
+        return SourceSpec(name, plugin, plugin.parse(argument), decoder or None)
+    except ValueError as error:
+        raise UsageError(
+            f"--source {text}: {error}", hint=f"--source {name}={plugin.usage}[,decoder=NAME]"
+        ) from None
 
 
 def decoder_named(name: str) -> DecoderPlugin:
@@ -78,38 +93,13 @@ def _decoders() -> dict[str, DecoderPlugin]:
 
 
 def detect(spec: SourceSpec) -> DecoderPlugin:
-    """The decoder that recognises a file's first lines; native if none does."""
+    """The decoder that recognises a source's first bytes; native if none does."""
     found = _decoders()
-    for path in _existing(spec.patterns):
-        try:
-            with path.open("rb") as file:
-                sample = file.read(SAMPLE_BYTES)
-        except OSError:
-            continue
+    for sample in spec.plugin.samples(spec.settings):
         for name, plugin in sorted(found.items()):
             if name != DEFAULT_DECODER and sample and plugin.recognises(sample):
                 return plugin
     return found[DEFAULT_DECODER]
-
-
-def _existing(patterns: Sequence[str]) -> list[Path]:
-    # Path.glob takes no absolute pattern.
-    return [Path(path) for pattern in patterns for path in sorted(glob.glob(pattern))]  # noqa: PTH207
-
-
-def require_files(spec: SourceSpec) -> None:
-    """With `--once` a pattern that names nothing is a mistake; raises SourceError (exit 4)."""
-    for pattern in spec.patterns:
-        found = _existing([pattern])
-        if not found:
-            raise SourceError(f"{pattern}: no such file", hint="check the name, and quote a glob")
-        for path in found:
-            if path.is_dir():
-                raise SourceError(f"{path} is a folder", hint=f"{path}/*.jsonl")
-            try:
-                path.open("rb").close()
-            except OSError as error:
-                raise SourceError(f"{path}: {error.strerror}") from error
 
 
 def plan(
@@ -124,12 +114,13 @@ def plan(
     """Everything a collector needs; makes the store and its key if they are not there yet."""
     store = open_or_create(store_root)
     key = load_or_create(key_dir, store.id)
+    prints = first_key(key_dir, store.id)
     sources: list[tuple[Source, DecoderPlugin]] = []
     for spec in specs:
         plugin = decoder_named(spec.decoder) if spec.decoder else detect(spec)
         if spec.decoder is None and plugin.name != DEFAULT_DECODER:
             note(f"{spec.name} is read as {plugin.name} (--decoder {DEFAULT_DECODER} to refuse)")
-        sources.append((FileSource(spec.name, spec.patterns, key=key.secret), plugin))
+        sources.append((spec.plugin.make(spec.name, spec.settings, prints.secret), plugin))
     keep = settings.retention.keep
     return Plan(
         store=store,
@@ -151,7 +142,10 @@ def specs_of(settings: Settings) -> list[SourceSpec]:
     """The sources of audit.toml."""
     return [
         SourceSpec(
-            name, source.kind, source.paths, None if source.decoder == "auto" else source.decoder
+            name,
+            source_plugin(source.kind),
+            source,
+            None if source.decoder == "auto" else source.decoder,
         )
         for name, source in settings.sources.items()
     ]
@@ -178,9 +172,11 @@ def run_collector(
     specs = specs or specs_of(settings)
     if not specs:
         raise UsageError("nothing to collect", hint=f"{call.prog} collect FILE --once")
+    # What has an end by itself needs no `--once` to stop there.
+    once = once or all(spec.plugin.kind == "stdin" for spec in specs)
     if once:
         for spec in specs:
-            require_files(spec)
+            spec.plugin.check(spec.settings)
     making = plan(
         wiring.store_place(call).path,
         wiring.key_dir(settings.keys),

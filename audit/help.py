@@ -81,11 +81,12 @@ def build(function: Any, verb: str) -> Any:
         app = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
-        app.command(name=verb, cls=_plain_command())(function)
+        app.command(name=verb, cls=plain_command())(function)
     return typer.main.get_command(app)
 
 
-def _plain_command() -> Any:
+def plain_command() -> Any:
+    """The class of a command whose help is our own page; typer is imported only here."""
     from typer.core import TyperCommand
 
     class PlainCommand(TyperCommand):

@@ -20,7 +20,6 @@ _SEARCHED: Final = ("grep", "path", "dst", "target", "secret")
 # secret: a long word of letters and digits, or a word that announces one.
 _WORD: Final = re.compile(r"[A-Za-z0-9_.~+=-]{12,}")
 _ANNOUNCED: Final = re.compile(r"(?i)passw|secret|token|bearer|api.?key|-----BEGIN|://[^/\s]*@")
-_MARK: Final = re.compile(r"\[REDACTED:([a-z0-9._-]+)(?::([0-9a-f]{12}))?\]")
 _MARKED: Final = "[REDACTED"
 
 
@@ -44,14 +43,15 @@ def _suspicious(value: str) -> bool:
 
 
 def _by_fingerprint(call: Call, asked: Question, flag: str, value: str) -> Question:
+    from audit.finding import other_names
     from audit.masking import redactor
 
     plain = value.removeprefix("!")
     column = "path" if flag == "path" else "message"
-    mark = _MARK.search(redactor(call).redact_text(plain, column)[0])
-    if mark is None:
+    findings = redactor(call).findings(plain, column)
+    if not findings:
         return asked
-    kind, fingerprint = mark[1], mark[2]
+    kind, fingerprint = findings[0].kind, findings[0].fingerprint
     if fingerprint is None:
         article = _article(kind)
         raise UsageError(
@@ -64,7 +64,9 @@ def _by_fingerprint(call: Call, asked: Question, flag: str, value: str) -> Quest
     _tell(call, kind, fingerprint)
     values = {name: given for name, given in asked.values.items() if name != flag}
     sign = "!" if value.startswith("!") else ""
-    values["secret"] = (*values.get("secret", ()), sign + fingerprint)
+    # Events masked before the key was changed bear another name of the same secret.
+    names = [fingerprint, *other_names(call, kind, findings[0].secret)]
+    values["secret"] = (*values.get("secret", ()), *(sign + name for name in names))
     return replace(asked, values=values)
 
 

@@ -3,7 +3,6 @@
 A condition may be NULL where its columns are; whoever combines them decides what that means.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -130,7 +129,8 @@ def secret(value: str) -> Clause:
         return Clause("redactions > 0")
     if match := _FINGERPRINT.fullmatch(value):
         mark = f":{match[1]}]"
-        return any_of(Clause(f"contains({column}, ?)", (mark,)) for column in TEXT_COLUMNS)
+        held = any_of(Clause(f"contains({column}, ?)", (mark,)) for column in TEXT_COLUMNS)
+        return all_of([Clause("redactions > 0"), held])
     return listed("redaction_kinds", value)
 
 
@@ -169,6 +169,8 @@ def _split_port(value: str) -> tuple[str, int | None]:
 
 
 def _host(host: str, value: str) -> Clause:
+    import ipaddress
+
     try:
         network = ipaddress.ip_network(host, strict=False)
     except ValueError:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audit_events.arrow import EVENT_SCHEMA
+from policies.redact.explain import Finding, find
 from policies.redact.fields import PATH_COLUMNS, Masked, mask_field, scanned_text
 from policies.redact.fingerprint import FingerprintKey
 from policies.redact.mask import Masker
@@ -64,7 +65,8 @@ class Redactor:
         every rule: the same answers, some hundred times slower.
         """
         self._masker = Masker(rules, key, engine=engine)
-        self.digest = rules_digest(tuple(rules))
+        # Which rules, and under which key: docs/decisions/0010.
+        self.digest = f"{rules_digest(tuple(rules))}-{key.id}"
 
     @property
     def fast(self) -> bool:
@@ -117,6 +119,12 @@ class Redactor:
         """
         masked = mask_field(self._masker, column, text, trusted=trusted)
         return masked.text, masked.kinds
+
+    def findings(
+        self, text: str, column: str = "message", *, trusted: bool = True
+    ) -> list[Finding]:
+        """Why `redact_text` masks what it masks in this field, in order."""
+        return find(self._masker, scanned_text(column, text), trusted=trusted)
 
     def _encoded(self, batch: pa.RecordBatch) -> list[_Column]:
         columns = []

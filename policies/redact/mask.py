@@ -64,9 +64,19 @@ class Masker:
         `ids` are the rules that stage 1 saw, None if it was not asked; `known` are spans found by
         other means. Markers in a `trusted` text are no text to the rules.
         """
+        return [self._patch(group) for group in self.groups(text, ids, known, trusted=trusted)]
+
+    def groups(
+        self,
+        text: str,
+        ids: Iterable[int] | None = None,
+        known: Sequence[Span] = (),
+        *,
+        trusted: bool,
+    ) -> list[list[Span]]:
+        """What rules found, overlapping spans together; one mask each. Arguments as `patches`."""
         seen = MARKER.sub(_blank, text) if trusted and OPENING in text else text
-        spans = [*known, *self._spans(plain(seen), ids, 0)]
-        return [self._patch(group) for group in _groups(spans)]
+        return list(_groups([*known, *self._spans(plain(seen), ids, 0)]))
 
     def scan_one(self, text: str) -> list[int]:
         """The rules that stage 1 sees in one ASCII text."""
@@ -89,14 +99,26 @@ class Masker:
                 spans.extend(self._spans(opened, None, depth + 1))
         return spans
 
+    def fingerprint_of(self, span: Span) -> str | None:
+        """The name of the span's secret; None where it could be tried out."""
+        secret = normalise(span.secret)
+        if not span.rule.fingerprint or (span.rule.rank > 1 and guessable(secret)):
+            return None
+        return fingerprint(self._key, span.rule.kind, secret)
+
     def _patch(self, group: list[Span]) -> Patch:
-        named = min(group, key=lambda span: (span.rule.rank, span.start, -span.end))
-        kind, secret = named.rule.kind, normalise(named.secret)
+        named = surest(group)
+        kind = named.rule.kind
         mark = f"{OPENING}{kind}"
-        if named.rule.fingerprint and not (named.rule.rank > 1 and guessable(secret)):
-            mark += f":{fingerprint(self._key, kind, secret)}"
+        if found := self.fingerprint_of(named):
+            mark += f":{found}"
         start = min(span.start for span in group)
         return Patch(start, max(span.end for span in group), kind, f"{mark}]")
+
+
+def surest(group: Sequence[Span]) -> Span:
+    """The span whose rule names the mask of a group."""
+    return min(group, key=lambda span: (span.rule.rank, span.start, -span.end))
 
 
 def apply(text: str, patches: Sequence[Patch], *, trusted: bool) -> tuple[str, Counter[str]]:

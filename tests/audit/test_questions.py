@@ -31,7 +31,7 @@ def test_a_secret_in_a_filter_is_searched_by_its_fingerprint(
     out, err = capfd.readouterr()
     assert "its fingerprint" in err
     assert "is searched instead" in err
-    assert "audit: note: it is now in your shell history\n" in err
+    assert "note: it is now in your shell history; next time: audit secrets find -\n" in err
     assert TOKEN not in out + err
 
 
