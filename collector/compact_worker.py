@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from audit_events.canonical import segment_digest
 from collector.archive import read_file, write_file
+from collector.store import reason_of
 
 NICENESS = 15
 
@@ -43,7 +44,7 @@ def main() -> int:
     try:
         print(json.dumps(compact(Path(order["root"]), order["date"], order["paths"])))  # noqa: T201
     except (OSError, pa.ArrowException, ValueError) as error:
-        print(type(error).__name__, file=sys.stderr)  # noqa: T201
+        print(reason_of(error), file=sys.stderr)  # noqa: T201
         return 1
     return 0
 

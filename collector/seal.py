@@ -125,6 +125,7 @@ class Sealer:
         with self.discarding(files):
             for date, part in _by_date(table, days):
                 segments.append(_segment(date, part))
+                self.step("seal.before-file")
                 files.append(self.archive.write(_sorted_by_ts(part), date, "seal"))
                 self.step("seal.after-file")
             last = batches[-1].last_seq
@@ -143,7 +144,7 @@ class Sealer:
         some, and take the room that we wait for."""
         try:
             yield
-        except (DeltaError, OSError):
+        except (DeltaError, OSError, StorageError):
             self.archive.discard(files)
             raise
 

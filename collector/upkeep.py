@@ -160,6 +160,7 @@ class Upkeep:
             "date": compaction.date,
             "paths": [file.path for file in compaction.files],
         }
+        sealer.step("compact.before-file")
         ran = subprocess.run(
             [sys.executable, "-I", "-m", "collector.compact_worker"],
             input=json.dumps(order), capture_output=True, text=True, check=False,
@@ -169,12 +170,13 @@ class Upkeep:
             why = ran.stderr.strip().splitlines()[-1:] or ["killed"]
             raise StorageError(f"compaction of {compaction.date} failed: {why[0][:80]}")
         written = ArchiveFile(**json.loads(ran.stdout))
-        if written.rows != sum(file.rows for file in compaction.files):
-            raise StorageError(f"compaction of {compaction.date} changed the number of rows")
-        sealer.step("compact.before-delta-commit")
-        sealer.archive.commit(
-            [written], compaction.files, metadata=sealer.carried(), data_change=False
-        )
+        with sealer.discarding([written]):
+            if written.rows != sum(file.rows for file in compaction.files):
+                raise StorageError(f"compaction of {compaction.date} changed the number of rows")
+            sealer.step("compact.before-delta-commit")
+            sealer.archive.commit(
+                [written], compaction.files, metadata=sealer.carried(), data_change=False
+            )
         sealer.step("compact.after-delta-commit")
         sealer.reconcile()
 

@@ -1,8 +1,11 @@
 """What the storage tests share: a collector run in this process, copies of a store, its truths."""
 
 import json
+import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -172,3 +175,23 @@ def words_of(path: Path) -> dict:
     """What a commit of ours says of itself."""
     info = json.loads(path.read_bytes().splitlines()[0])["commitInfo"]
     return json.loads(info["sandtrail"])
+
+
+def audit(
+    house: House, *words: str, timeout: float = 60, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """The real command on this house's store."""
+    return subprocess.run(
+        [sys.executable, "-m", "audit.main", "--store", str(house.root), *words],
+        capture_output=True, text=True, timeout=timeout, check=False,
+        stdin=subprocess.DEVNULL, env=environment(house, **environ),
+    )  # fmt: skip
+
+
+def environment(house: House, **more: str) -> dict[str, str]:
+    """Nothing of the caller's own settings, keys beside the store."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {
+        **kept, "HOME": str(house.folder), "XDG_CONFIG_HOME": str(house.folder / "config"),
+        "TZ": "UTC", "PYTHONPATH": str(Path(__file__).parents[2]), **more,
+    }  # fmt: skip
