@@ -2,8 +2,9 @@
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from audit import wiring
 from audit.call import Call
@@ -32,7 +33,46 @@ def redactor(call: Call) -> "Redactor":
     return default_redactor(load_or_create(keys, wiring.store_id(store)))
 
 
-def masked_lines(lines: Iterable[bytes], masker: "Redactor", field: str | None) -> Iterator[bytes]:
+class Masks(Protocol):
+    """What masks one text."""
+
+    def redact_text(
+        self, text: str, column: str = "message", *, trusted: bool = True
+    ) -> tuple[str, Counter[str]]:
+        """The text without its secrets, and how often each kind was masked."""
+        ...
+
+
+class Explained:
+    """A redactor that says for each line which rule masked what, and why."""
+
+    def __init__(self, masker: "Redactor", say: Callable[[str], None]) -> None:
+        self._masker = masker
+        self._say = say
+        self._number = 0
+        self._whys: dict[str, None] = {}
+
+    def redact_text(
+        self, text: str, column: str = "message", *, trusted: bool = True
+    ) -> tuple[str, Counter[str]]:
+        """As the redactor's own."""
+        masked, kinds = self._masker.redact_text(text, column, trusted=trusted)
+        if kinds:
+            found = self._masker.findings(text, column, trusted=trusted)
+            # A field that failed closed has no finding.
+            whys = [finding.why for finding in found] or [f"the whole field: {', '.join(kinds)}"]
+            self._whys.update(dict.fromkeys(whys))
+        return masked, kinds
+
+    def line_done(self) -> None:
+        """Say what was masked since the last line."""
+        self._number += 1
+        for why in self._whys:
+            self._say(f"line {self._number}: {why}")
+        self._whys.clear()
+
+
+def masked_lines(lines: Iterable[bytes], masker: Masks, field: str | None) -> Iterator[bytes]:
     """Each line without its secrets: a JSON object's texts (or one field of it), else the line."""
     for number, line in enumerate(lines, 1):
         body = line.rstrip(b"\r\n")
@@ -65,7 +105,7 @@ def _object(body: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _masked_object(record: dict[str, Any], masker: "Redactor", field: str | None) -> Any:
+def _masked_object(record: dict[str, Any], masker: Masks, field: str | None) -> Any:
     if field is None:
         return _masked(record, masker, "message", 0)
     if isinstance(value := record.get(field), str):
@@ -78,7 +118,7 @@ def _shape(field: str) -> str:
     return field if field in ("path", "path_to", "command", "extra") else "message"
 
 
-def _masked(value: Any, masker: "Redactor", name: str, depth: int) -> Any:
+def _masked(value: Any, masker: Masks, name: str, depth: int) -> Any:
     if depth > MAX_DEPTH:
         return "[REDACTED:too-deep]"
     if isinstance(value, str):
@@ -90,7 +130,7 @@ def _masked(value: Any, masker: "Redactor", name: str, depth: int) -> Any:
     return value
 
 
-def _masked_pair(key: str, value: Any, masker: "Redactor", depth: int) -> Any:
+def _masked_pair(key: str, value: Any, masker: Masks, depth: int) -> Any:
     """A value under a telling key is masked as `key=value` would be."""
     if isinstance(value, str) and value:
         whole = masker.redact_text(f"{key}={value}", "message")[0]

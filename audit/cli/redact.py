@@ -10,16 +10,23 @@ from audit import screen as output
 Field = Annotated[
     str | None, typer.Option("--field", help="of JSON lines, mask this field's text only")
 ]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="name the rule behind each mask, on stderr")
+]
 
 
-def command(ctx: typer.Context, field: Field = None) -> None:
+def command(ctx: typer.Context, field: Field = None, explain: Explain = False) -> None:
     """Read lines on stdin, write them with every secret masked; JSON lines stay JSON.
 
     some-command 2>&1 | audit redact
     audit redact --field text < records.jsonl
     """
-    from audit.masking import masked_lines, redactor
+    from audit.masking import Explained, masked_lines, redactor
 
-    for line in masked_lines(sys.stdin.buffer, redactor(ctx.obj), field):
+    masker = redactor(ctx.obj)
+    told = Explained(masker, output.screen(ctx.obj).voice.line) if explain else None
+    for line in masked_lines(sys.stdin.buffer, told or masker, field):
         output.put_bytes(line)
         output.flush()
+        if told:
+            told.line_done()

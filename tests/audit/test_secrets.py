@@ -22,7 +22,7 @@ class Place:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.root = root
         self.config = root / "config" / "sandtrail"
-        self._patch = monkeypatch
+        self.patch = monkeypatch
         monkeypatch.setenv("XDG_CONFIG_HOME", str(root / "config"))
         monkeypatch.setenv("AUDIT_STORE", str(root / "store"))
         monkeypatch.setenv("TZ", "UTC")
@@ -42,7 +42,7 @@ class Place:
     def find(self, text: str, *flags: str) -> int:
         """`audit secrets find -` with the text on stdin."""
         stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
-        self._patch.setattr(sys, "stdin", stdin)
+        self.patch.setattr(sys, "stdin", stdin)
         return run(["audit", "secrets", "find", "-", *flags])
 
     @property
@@ -167,3 +167,13 @@ def test_a_rotation_that_was_killed_is_done_again(tmp_path: Path) -> None:
     third = keys.rotate(tmp_path, "7kq2m")
     assert keys.every_key(tmp_path, "7kq2m") == (third, new, old)
     assert keys.first_key(tmp_path, "7kq2m") == old
+
+
+def test_redact_explains_each_mask(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+    """The rule and why, on stderr, line by line; never the secret."""
+    place.patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"plain\nx {TOKEN}\n".encode())))
+    capfd.readouterr()
+    assert run(["audit", "redact", "--explain"]) == 0
+    out, err = capfd.readouterr()
+    assert err.startswith("line 2: github-pat: GitHub personal access token; 40 characters, fing")
+    assert TOKEN not in out + err
