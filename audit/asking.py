@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
-from typing import Annotated, Any, Final
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from audit.render_time import moment
 from audit_events.errors import UsageError
 from query.contracts import Request, Window
-from query.filters import BY_FLAG, FILTERS, Filter
 from query.times import display_zone, window
+
+if TYPE_CHECKING:
+    from query.filters import Filter
 
 _PANEL: Final = "Filters"
 # These values say by themselves what they are: the header shows them bare.
@@ -76,6 +76,8 @@ def takes_filters(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _options() -> list[inspect.Parameter]:
+    from query.filters import FILTERS
+
     options = [
         _option("deny", bool, False, "--deny", help="decision deny"),
         _option("allow", bool, False, "--allow", help="decision allow"),
@@ -100,17 +102,21 @@ def _options() -> list[inspect.Parameter]:
 
 
 def _option(name: str, kind: Any, default: Any, *flags: str, **more: Any) -> inspect.Parameter:
+    import typer
+
     option = typer.Option(*flags, rich_help_panel=_PANEL, **more)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
     )
 
 
-def _name(filter_: Filter) -> str:
+def _name(filter_: "Filter") -> str:
     return "by_" + filter_.flag.replace("-", "_")
 
 
 def _asked(flags: dict[str, Any]) -> Asked:
+    from query.filters import FILTERS
+
     values = {
         filter_.flag: (*flags[_name(filter_)], *(f"!{v}" for v in flags[f"not_{_name(filter_)}"]))
         for filter_ in FILTERS
@@ -129,6 +135,8 @@ def question(
 
     A word is `KEY:VALUE`, `deny`, `allow` or the name of a known sandbox.
     """
+    from query.filters import BY_FLAG
+
     zone = display_zone(asked.tz, utc=asked.utc)
     clock = "arrival" if asked.clock == "arrival" else "event"
     found, warnings = window(asked.since, asked.until, asked.around, clock, (now, zone))  # type: ignore[arg-type]
@@ -143,6 +151,8 @@ def question(
 
 
 def _word(word: str, sandboxes: Callable[[], Sequence[str]]) -> tuple[str, str]:
+    from query.filters import BY_FLAG
+
     plain = word.removeprefix("!")
     if plain in ("deny", "allow", "denied", "allowed", "blocked"):
         return "decision", word

@@ -5,15 +5,17 @@ typer.Context` (`ctx.obj` is the `Call`); it returns an exit code or None. A mod
 starts with an underscore is shared by commands and is none itself.
 """
 
-import difflib
-import pkgutil
+import os
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
 import audit.cli
+from audit.call import Call
 from audit_events.errors import UsageError
 
+# Typer takes as long to import as everything else that these need together.
+_PLAIN: Final = {"status": "audit.states", "gaps": "audit.states"}
 # Words that people try, and what they may have meant (SCREENS T12).
 _MEANT: Final = {
     "rotate": (
@@ -32,8 +34,16 @@ _MEANT: Final = {
 
 def names() -> frozenset[str]:
     """Every command there is."""
-    modules = pkgutil.iter_modules(audit.cli.__path__)
-    return frozenset(module.name for module in modules if not module.name.startswith("_"))
+    files = (name for folder in audit.cli.__path__ for name in os.listdir(folder))  # noqa: PTH208
+    return frozenset(f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
+
+
+def plain(verb: str) -> Callable[[Call], int] | None:
+    """What a verb without any flag does, for those few that must answer at once: no flag parser."""
+    if verb not in _PLAIN:
+        return None
+    function: Callable[[Call], int] = getattr(import_module(_PLAIN[verb]), verb)
+    return function
 
 
 def load(verb: str, prog: str) -> Callable[..., Any]:
@@ -48,5 +58,7 @@ def load(verb: str, prog: str) -> Callable[..., Any]:
 def _guess(verb: str, prog: str, known: frozenset[str]) -> str:
     if meant := [text for name, text in _MEANT.get(verb, ()) if name is None or name in known]:
         return "which one?  " + "  ·  ".join(text.format(prog=prog) for text in meant)
+    import difflib
+
     close = difflib.get_close_matches(verb, known, n=1)
     return f"did you mean {prog} {close[0]}?" if close else f"{prog} --help"

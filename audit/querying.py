@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from audit import screen as output
-from audit import wiring
-from audit.asking import Question, described
+from audit.asking import Question
 from audit.call import Call
+from audit.heading import header
 from audit.listing import gap_row, newest_lines, text_of
 from audit.nothing import tell_nothing
 from audit.render import Renderer
@@ -243,19 +243,6 @@ def arrow_batches(table: Any) -> Iterator[Any]:
     import pyarrow as pa
 
     yield from pa.table(table).to_batches()
-
-
-def header(
-    call: Call, store: StorePaths, asked: Question, number: str, *, zone: bool = False
-) -> str:
-    """One line: filters, window or number, zone, host, store."""
-    parts = described(asked, call.now())
-    bounded = asked.window.since is not None or asked.window.until is not None
-    if not bounded:
-        parts.append(number)
-    if not bounded or zone:
-        parts.append(f"times {clock(call.now(), asked.zone)[8:]}")
-    return " · ".join([*parts, wiring.host_name(call), wiring.store_id(store)])
 
 
 def _count_words(_asked: Question, wanted: Wanted) -> str:

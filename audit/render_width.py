@@ -6,13 +6,15 @@ from typing import Final
 
 _MASK: Final = re.compile(r"\[REDACTED:[^\]/]*\]")
 SHORT_MASK: Final = "[REDACTED]"
+# One cell each, and all that our own texts are made of: the tables of widths take 20 ms to load.
+_PLAIN: Final = frozenset([*map(chr, range(0x20, 0x7F)), *"…×·─→–µ░▁▂▃▄▅▆▇█"])
 # Text longer than this is cut before it is measured: no terminal line holds it.
 MAX_MEASURED_CHARS: Final = 4096
 
 
 def width(text: str) -> int:
     """Cells that a text takes: CJK two, combining none."""
-    if text.isascii():
+    if text.isascii() or _PLAIN.issuperset(text):
         return len(text)
     from wcwidth import wcswidth
 
@@ -22,7 +24,7 @@ def width(text: str) -> int:
 
 def graphemes(text: str) -> Iterator[str]:
     """What a reader calls characters; a cut never splits one."""
-    if text.isascii():
+    if text.isascii() or _PLAIN.issuperset(text):
         yield from text
         return
     from wcwidth import iter_graphemes

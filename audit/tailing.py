@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from audit import screen as output
 from audit.asking import Question
 from audit.call import Call
+from audit.heading import header
 from audit.listing import Listing, gap_row, newest_lines, text_of
 from audit.nothing import tell_nothing
-from audit.querying import TABLE, Wanted, gap_words, header, tell_damaged
+from audit.querying import TABLE, Wanted, gap_words, tell_damaged
 from audit.render import Renderer
 from audit.render_fold import Line, LiveFold, line_of
 from audit.render_time import clock, count, duration, spoken

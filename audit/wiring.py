@@ -1,7 +1,6 @@
 """Where things are: the settings file, the store, the keys; and what to say when they are not."""
 
 import os
-import socket
 import stat
 import sys
 from dataclasses import dataclass
@@ -170,7 +169,7 @@ def host_name(call: Call) -> str:
     """What this machine calls itself."""
     if _has_settings(call) and (name := load_settings(call).settings.host):
         return name
-    return socket.gethostname().partition(".")[0]
+    return os.uname().nodename.partition(".")[0]
 
 
 def store_id(store: StorePaths) -> str:

@@ -8,7 +8,6 @@ from typing import Final
 
 from audit_events.errors import UsageError
 from query.contracts import Request
-from query.filters import did_you_mean, included, is_included
 
 MAX_RUNS_BACK: Final = 10_000
 # Runs named in a message.
@@ -113,6 +112,8 @@ def with_runs_resolved(request: Request, con: sqlite3.Connection) -> Request:
     words = request.values.get("run", ())
     if not any(_LAST.fullmatch(word.removeprefix("!")) for word in words):
         return request
+    from query.filters import included
+
     names = included(request, "sandbox")
     sandbox = names[0] if len(names) == 1 and not re.search(r"[*?]", names[0]) else None
     resolved = tuple(_resolved(word, con, sandbox) for word in words)
@@ -126,11 +127,13 @@ def _resolved(word: str, con: sqlite3.Connection, sandbox: str | None) -> str:
     run = last_run(con, int(match[1] or 0), sandbox)
     if run is None:
         raise UsageError(f"--run {word}: no such run{_of(con, sandbox)}", hint="audit runs")
-    return run.correlation_id if is_included(word) else f"!{run.correlation_id}"
+    return f"!{run.correlation_id}" if word.startswith("!") else run.correlation_id
 
 
 def _of(con: sqlite3.Connection, sandbox: str | None) -> str:
     if sandbox is None:
         return ""
+    from query.filters import did_you_mean
+
     known = [name for (name,) in con.execute("SELECT name FROM sandboxes")]
     return f" of {sandbox}" + ("" if sandbox in known else did_you_mean(sandbox, known))

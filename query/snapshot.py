@@ -9,10 +9,12 @@ from typing import Any, Final
 from audit_events.errors import StorageError
 from audit_events.layout import StorePaths
 from audit_events.schema import SCHEMA_VERSION
+from audit_events.version import VERSION
 from query.contracts import Gap, Window
 
 # The writer holds the database for a commit (about 1 ms) or a recovery; then something is wrong.
 BUSY_TIMEOUT_S: Final = 10.0
+_LATER: Final = (1 << 63) - 1
 _NOT_OPENED: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 _FILES: Final = (
@@ -179,7 +181,7 @@ def read_meta(con: sqlite3.Connection) -> dict[str, Any]:
         raise StorageError("spool.db names no store", hint="audit doctor")
     if version > SCHEMA_VERSION:
         raise StorageError(
-            f"store {store} has schema {version}, this is sandtrail {_version()}"
+            f"store {store} has schema {version}, this is sandtrail {VERSION}"
             f" (schema {SCHEMA_VERSION})",
             hint="uv tool upgrade sandtrail",
         )
@@ -192,15 +194,6 @@ def number(meta: dict[str, Any], key: str, default: int = 0) -> int:
         return int(meta.get(key) or default)
     except (TypeError, ValueError):
         raise StorageError(f"spool.db holds no number for {key}", hint="audit doctor") from None
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("sandtrail")
-    except PackageNotFoundError:
-        return "from a source folder"
 
 
 def read_gaps(con: sqlite3.Connection, window: Window | None = None) -> tuple[Gap, ...]:
@@ -225,4 +218,5 @@ def _files(con: sqlite3.Connection) -> Iterator[Part]:
 
 def _batches(con: sqlite3.Connection, sealed_upto: int) -> Iterator[Part]:
     for first, last, rows, min_ts, max_ts, at in con.execute(_BATCHES, (sealed_upto,)):
-        yield Part(None, rows, 0, min_ts, max_ts, at, at, first, last, SCHEMA_VERSION)
+        # `at` is when the oldest of the rows came in: batches may be joined later.
+        yield Part(None, rows, 0, min_ts, max_ts, at, _LATER, first, last, SCHEMA_VERSION)

@@ -32,16 +32,17 @@ _MIN_US: Final = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _MAX_US: Final = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
-_SPAN: Final = re.compile(r"-?((?:[0-9]{1,9}[smhdw])+)(?: ago)?")
-_AGO: Final = re.compile(
+# Compiled when first needed: most commands are asked no time.
+_SPAN: Final = r"-?((?:[0-9]{1,9}[smhdw])+)(?: ago)?"
+_AGO: Final = (
     r"([0-9]{1,9}|an?) ?(s|m|h|d|w|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?) ago"
 )
-_NUMBER: Final = re.compile(r"@?([0-9]{9,19})(?:\.([0-9]{1,9}))?")
+_NUMBER: Final = r"@?([0-9]{9,19})(?:\.([0-9]{1,9}))?"
 _CLOCK: Final = r"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
 _DATE: Final = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
 _OFFSET: Final = r" ?(z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
-_FULL: Final = re.compile(rf"{_DATE}(?:[t ]{_CLOCK}{_OFFSET})?")
-_WORD: Final = re.compile(rf"(today|yesterday)(?: {_CLOCK})?|{_CLOCK}")
+_FULL: Final = rf"{_DATE}(?:[t ]{_CLOCK}{_OFFSET})?"
+_WORD: Final = rf"(today|yesterday)(?: {_CLOCK})?|{_CLOCK}"
 
 
 def display_zone(
@@ -136,19 +137,19 @@ def span(us: int) -> str:
 def _meaning(words: str, now: int, zone: tzinfo, *, late: bool) -> int | None:
     if words == "now":
         return now
-    if match := _SPAN.fullmatch(words):
+    if match := re.fullmatch(_SPAN, words):
         parts = re.findall(r"([0-9]+)([smhdw])", match[1])
         return _ago(sum(int(count) * _UNITS[unit] for count, unit in parts), now)
-    if match := _AGO.fullmatch(words):
+    if match := re.fullmatch(_AGO, words):
         count = 1 if match[1] in ("a", "an") else int(match[1])
         return _ago(count * _UNITS[match[2][0]], now)
-    if match := _NUMBER.fullmatch(words):
+    if match := re.fullmatch(_NUMBER, words):
         return _number(match[1], match[2] or "0")
-    if match := _WORD.fullmatch(words):
+    if match := re.fullmatch(_WORD, words):
         day = to_datetime(now, zone).date() - timedelta(days=match[1] == "yesterday")
         clock = match.groups()[1:5] if match[1] else match.groups()[5:9]
         return _local(day, clock, zone, late=late)
-    if match := _FULL.fullmatch(words):
+    if match := re.fullmatch(_FULL, words):
         day = date(int(match[1]), int(match[2]), int(match[3]))
         place = _offset(match[8]) if match[8] else zone
         return _local(day, match.groups()[3:7], place, late=late)

@@ -2,24 +2,16 @@
 
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
 import typer
 
 from audit_events.schema import SCHEMA_VERSION
+from audit_events.version import VERSION
 
 
 def command(ctx: typer.Context) -> None:
     """Print the version, the schema version and the Python it runs on."""
     del ctx
     python = platform.python_version()
-    line = f"sandtrail {own_version()} (schema {SCHEMA_VERSION}, Python {python}, {sys.platform})"
+    line = f"sandtrail {VERSION} (schema {SCHEMA_VERSION}, Python {python}, {sys.platform})"
     sys.stdout.write(line + "\n")
-
-
-def own_version() -> str:
-    """The installed version of Sandtrail."""
-    try:
-        return version("sandtrail")
-    except PackageNotFoundError:
-        return "0 (not installed)"

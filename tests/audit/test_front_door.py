@@ -286,8 +286,8 @@ def test_following_in_a_pipe_gives_each_event_at_once(own_store: StoryStore) -> 
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["seq"] == 4931
     process.send_signal(2)
-    assert process.communicate(timeout=30)[0] == ""
-    assert process.returncode == 130
+    out, err = process.communicate(timeout=30)
+    assert (out, process.returncode) == ("", 130), err
 
 
 def test_debug_shows_the_traceback_only_when_asked(

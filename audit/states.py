@@ -1,0 +1,67 @@
+"""`audit status` and `audit gaps`: SQLite only, no flag parser where nothing is to be parsed."""
+
+import json as jsonlib
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from audit import page_gaps, page_status, wiring
+from audit import render_time as times
+from audit import screen as output
+from audit.asking import Question
+from audit.call import Call
+from audit.heading import header
+from audit.page_situation import midnight
+from audit.paper import Paper
+from audit_events.errors import Exit
+from audit_events.version import VERSION
+from query import views
+from query.times import display_zone, window
+
+
+def status(call: Call, *, check: bool = False, json: bool = False) -> Exit:
+    """Print the state of every part; with `check` only the verdict, which is the exit code too."""
+    store, screen = wiring.find_store(call), output.screen(call)
+    zone, now = display_zone(), call.now()
+    found = views.status(store, now, midnight(now, zone))
+    verdict = Exit.DONE if page_status.healthy(found) else Exit.ANSWER_NO
+    if json:
+        output.put([jsonlib.dumps(asdict(found))])
+    elif check:
+        output.put([page_status.verdict(found)])
+    else:
+        dot = f" {screen.glyphs.dot} "
+        parts = (wiring.host_name(call), f"store {found.store}", f"sandtrail {VERSION}")
+        title = dot.join((*parts, times.full(now, zone)))
+        paper = Paper(call.prog, now, zone, screen.glyphs)
+        output.put(page_status.status_lines(found, store, title, paper))
+    return verdict if check else Exit.DONE
+
+
+def gaps(
+    call: Call,
+    *,
+    span: tuple[str | None, str | None] = (None, None),
+    source: Sequence[str] = (),
+    zone_asked: tuple[bool, str | None] = (False, None),
+    json: bool = False,
+    quiet: bool = False,
+) -> Exit:
+    """Print the gaps of `span` = (since, until); `zone_asked` = (--utc, --tz)."""
+    now, zone = call.now(), display_zone(zone_asked[1], utc=zone_asked[0])
+    store, screen = wiring.find_store(call), output.screen(call)
+    found, warnings = window(*span, None, "event", (now, zone))
+    for warning in warnings:
+        screen.voice.warning(warning)
+    listed = [g for g in views.gaps(store, found) if not source or g.source in (*source, "all")]
+    if json:
+        output.put(["[" + ",\n".join(jsonlib.dumps(asdict(gap)) for gap in listed) + "]"])
+        return Exit.DONE
+    asked = Question({"source": tuple(source)} if source else {}, found, zone)
+    screen.remark(header(call, store, asked, "all gaps", zone=True), quiet=quiet)
+    columns = screen.columns if screen.terminal else None
+    lines = page_gaps.gap_lines(listed, now=now, zone=zone, glyphs=screen.glyphs, columns=columns)
+    output.put(lines)
+    length = None if found.since is None else (found.until or now) - found.since
+    text = page_gaps.summary(listed, now=now, span_us=length) if listed else "no gap"
+    screen.remark(text, quiet=quiet)
+    return Exit.DONE
