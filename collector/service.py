@@ -22,6 +22,7 @@ from collector.contracts import Block, DecoderPlugin, Emission, GapClosed, GapOp
 from collector.correlate import DEFAULT_IDLE_US, KEEP_US, Correlator
 from collector.flow import Flow
 from collector.hot import forget_old_minutes
+from collector.join import join_small
 from collector.recovery import Opened, open_for_writing
 from collector.seal import Sealer, SealLimits
 from collector.spool import Spool, Step, no_step
@@ -306,6 +307,7 @@ class Collector:
             try:
                 while opened.sealer.due(time.time()) and not self._stop_sealer.is_set():
                     opened.sealer.seal()
+                join_small(opened.sealer)
                 if self._plan.upkeep is not None:
                     self._plan.upkeep(opened.sealer)
             except StorageError as error:

@@ -44,6 +44,11 @@ def shared_redactor(key: FingerprintKey) -> Redactor:
     return _REDACTOR[0]
 
 
+def the_redactor() -> Redactor:
+    """The shared one, for tests that make rows themselves."""
+    return shared_redactor(FingerprintKey(b"k" * 32))
+
+
 @dataclass
 class House:
     """A folder with a log, a store and the keys outside of it."""
