@@ -35,6 +35,10 @@ STREAMED: Final = (TABLE, "ndjson", "logfmt", "csv")
 
 def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, *, follow: bool) -> Exit:
     """Print the newest events; follow until Ctrl-C if wanted."""
+    if follow:
+        # Loaded before anything is printed: Python 3.11 remembers a Ctrl-C in the midst of making
+        # a class, and ends with it although it was caught.
+        from query import trail  # noqa: F401
     screen = output.screen(call, wanted.color)
     for warning in asked.warnings:
         screen.voice.warning(warning)

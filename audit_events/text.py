@@ -130,3 +130,29 @@ def _escape_leading_marks(text: str) -> str:
     if text and unicodedata.combining(text[0]):
         return _escape_char(re.match(r".", text)) + text[1:]  # type: ignore[arg-type]
     return text
+
+
+_SHOWN: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|([ntr]))")
+_LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def typed(shown: str) -> tuple[str, ...]:
+    """Every text that `terminal` may have shown like this, the very text first; for filters.
+
+    `\\x85` may be a byte that is no UTF-8, or U+0085; which one is meant is the same for all.
+    """
+    if "\\" not in shown:
+        return (shown,)
+    bytes_ = _SHOWN.sub(lambda match: _unescaped(match, raw=True), shown)
+    points = _SHOWN.sub(lambda match: _unescaped(match, raw=False), shown)
+    return tuple(dict.fromkeys((shown, bytes_, points)))
+
+
+def _unescaped(match: re.Match[str], *, raw: bool) -> str:
+    if match[4]:
+        return _LETTERS[match[4]]
+    code = int(match[1] or match[2] or match[3], 16)
+    if raw and match[1] and code >= 0x80:
+        return chr(_ESCAPE_BASE + code)
+    surrogate = 0xD800 <= code < 0xE000
+    return match[0] if surrogate or code > 0x10FFFF else chr(code)

@@ -8,7 +8,7 @@ import pytest
 
 from audit.main import run
 from tests.audit.story import NOW
-from tests.audit.terminal import ROOT, environment
+from tests.audit.terminal import ROOT, environment, piped
 
 # Made up for this test; the shape is that of a real one.
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -124,3 +124,14 @@ def test_the_newest_n_are_the_same_in_either_order(
     assert seqs[-1] == 4931
     run([*words, "-n", f"+{count}", "--json", "--columns", "seq"])
     assert capfd.readouterr().out.startswith('[{"seq":4701}')
+
+
+def test_a_table_may_have_chosen_columns(story_store: Path) -> None:
+    """`--columns` without a format: a header and a line an event, made for eyes and for awk."""
+    words = ["query", "--deny", "--run", "last", "-s", "agent-demo", "--columns", "seq,rule,path"]
+    seen = piped([*words, "-n", "2"], environment(story_store))
+    assert seen.lines == [
+        " SEQ  POLICY_RULE           PATH",
+        "4927  filesystem.deny[1]    /Users/agent/.ssh/id_ed25519",
+        "4929  process.default-deny  /opt/homebrew/bin/node",
+    ]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit_events.text import clip, from_bytes, from_str, terminal, to_bytes
+from audit_events.text import clip, from_bytes, from_str, terminal, to_bytes, typed
 
 nasty_bytes = st.one_of(
     st.binary(max_size=60),
@@ -110,3 +110,22 @@ def test_a_cut_never_leaves_half_a_token() -> None:
     """Half a secret is a secret that no rule recognises: the unfinished word goes too."""
     kept, _ = clip("curl --token ghp_" + "a" * 100, 40)
     assert kept == "curl --token "
+
+
+@given(st.text(st.characters(exclude_characters="\\", exclude_categories=["Cs"]), max_size=20))
+def test_what_a_screen_shows_can_be_typed_back(text: str) -> None:
+    """One of the texts that a shown text may mean is the text that was shown."""
+    assert text in typed(terminal(text)) or text != from_str(text)
+
+
+@given(st.binary(max_size=20).filter(lambda raw: b"\\" not in raw and b"\xc2" not in raw))
+def test_bytes_that_a_screen_shows_can_be_typed_back(raw: bytes) -> None:
+    """Bytes that are no UTF-8 too; 0xC2 leads the characters that are shown like a byte."""
+    assert from_bytes(raw) in typed(terminal(from_bytes(raw)))
+
+
+def test_an_escape_may_mean_a_byte_or_a_character() -> None:
+    r"""`\x85` is shown for the byte and for U+0085; a text without `\` means itself alone."""
+    assert typed(r"/w/\x85") == (r"/w/\x85", "/w/" + from_bytes(b"\x85"), "/w/\x85")
+    assert typed(r"\u202e\n\ud800") == (r"\u202e\n\ud800", "\u202e\n" + r"\ud800")
+    assert typed("/w/a b") == ("/w/a b",)

@@ -43,6 +43,8 @@ def test_a_byte_that_is_no_utf8_is_found_as_typed_and_as_shown(make_store: Any) 
     """Python hands such a byte over as a lone surrogate; our output shows it escaped."""
     assert found_by(make_store, "/workspace/\udcff") == [6]
     assert found_by(make_store, text.from_bytes(b"/workspace/\xff")) == [6]
+    assert found_by(make_store, r"/workspace/\xff") == [6]
+    assert found_by(make_store, r"/work*/\xff") == [6]
 
 
 def test_the_second_path_of_a_rename_is_found(make_store: Any) -> None:
