@@ -1,6 +1,5 @@
 """Every filter once: its flag, columns, header, values and meaning, for all commands alike."""
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,9 +29,11 @@ class Filter:
         """The condition for one value without `!`; UsageError for a value it cannot have."""
         known = self.known(value)
         try:
-            return self.build(known)
+            meant = [self.build(spelling) for spelling in text.typed(known)]
         except ValueError as error:
             raise UsageError(f"--{self.flag} {value}: {error}") from None
+        # A name copied from a screen stands there escaped.
+        return meant[0] if len(meant) == 1 else p.any_of(meant)
 
     def known(self, value: str) -> str:
         """The value as stored; UsageError for one that is not in a closed list."""
@@ -175,6 +176,8 @@ def _bytes_of(odd: str) -> bytes:
 
 def did_you_mean(word: str, known: Any) -> str:
     """` (did you mean X?)` when something is near, else nothing."""
+    import difflib
+
     near = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else ""
 
