@@ -6,26 +6,31 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import msgspec
-
 from audit_events import text
 from collector.contracts import Block, Decoded, DecoderPlugin, Filtered, Reason, Reject, Tally
-from collector.decoders import linux_fields, times
+from collector.decoders import linux_fields, linux_journal, times
 from collector.decoders.batches import batch_from
-from collector.decoders.escapes import resolve_surrogates
 from collector.decoders.lines import LineReader
 from collector.decoders.linux_event import Event
 from collector.decoders.linux_fields import Record
-from collector.decoders.row import Row
+from collector.decoders.row import Row, gap
 
 MAX_PENDING_EVENTS: Final = 1024
 MAX_PENDING_BYTES: Final = 4 << 20
 # Records of one event come within milliseconds of each other; auditd itself waits two seconds.
 EXPIRES_AFTER_US: Final = 5_000_000
-# An event whose last record was seen may still be followed by its EOE.
-_LAST_TYPES: Final = ("PROCTITLE", "EOE")
 _REMEMBERED: Final = 4096
-_LOST: Final = re.compile(r"(?:audit: )?(?:audit_lost=|backlog limit exceeded|rate limit exceeded)")
+_LOST: Final = re.compile(r"(audit_lost=|backlog limit exceeded|rate limit exceeded)")
+# ausearch's own lines, and what the rest of a system says in the same file.
+_OTHER_LINE: Final = re.compile(
+    r"type=|node=|----|time->|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT\S+ \S+ "
+    r"|(?:<\d+>)?\[[^\]]{1,40}\] |-- "
+)
+_LOSSES: Final = {
+    "audit_lost=": "the kernel lost audit records",
+    "backlog limit exceeded": "the kernel's audit queue was full",
+    "rate limit exceeded": "audit records came faster than the kernel's rate limit",
+}
 _IN_LOG: Final = re.compile(rb"audit\(\d{1,12}\.\d+:\d+\)|audit_lost=")
 
 _Key = tuple[str | None, str, int]
@@ -82,36 +87,49 @@ class LinuxAuditDecoder:
     def flush(self, now: datetime) -> Decoded:
         """All events whose records nothing followed."""
         found = _Found()
+        self._end_all(found, now)
+        return self._decoded(found)
+
+    def _end_all(self, found: _Found, now: datetime) -> None:
         for key in list(self._pending):
             self._end(key, found, now)
-        return self._decoded(found)
 
     def _line(self, raw: bytes, at: int, found: _Found, now: datetime) -> None:
         line = text.from_bytes(raw).rstrip("\r")
         if not line.strip():
             found.leave_out(Filtered.BLANK)
             return
-        if line.startswith("{"):
-            message = _journal_message(line)
-            if message is None:
-                found.rejects.append(Reject(at, Reason.NOT_A_RECORD))
-                return
-            line = message
-        record = linux_fields.parse(line)
+        journal = linux_journal.message_of(line) if line.startswith("{") else None
+        record = linux_fields.parse(journal or line)
         if record is None:
-            self._other(line, at, found, now)
+            self._other(journal or line, at, found, now, known=journal is not None)
         elif record.forged:
             row = Row({"kind": "notice", "resource": "other", "message": line})
             row.flags.add("forged")
             self._give(row, at, None, found, now)
+        elif record.yearless:
+            self._alone(record, at, found, now)
         else:
             self._add(record, at, len(raw), found, now)
 
-    def _other(self, line: str, at: int, found: _Found, now: datetime) -> None:
-        if _LOST.search(line):
-            row = Row({"kind": "gap", "resource": "other", "count": None, "message": line})
-            self._give(row, at, None, found, now)
-        elif line.startswith(("type=", "----", "time->")):
+    def _alone(self, record: Record, at: int, found: _Found, now: datetime) -> None:
+        row = Event([record]).row()
+        if row is None:
+            found.leave_out(Filtered.NOT_ENFORCEMENT)
+            return
+        row.extra.pop("serial", None)
+        self._give(row, at, times.yearless(record.yearless or "", now), found, now)
+
+    def _other(
+        self, line: str, at: int, found: _Found, now: datetime, *, known: bool = False
+    ) -> None:
+        """A line without a record: a loss, a line of something else, or nothing that we know."""
+        if lost := _LOST.search(line):
+            # The kernel counts since boot and does not say since when: how many is not known.
+            self._give(gap(_LOSSES[lost[1]], said=line), at, None, found, now)
+        elif known or _OTHER_LINE.match(line):
+            if line.startswith("----"):
+                self._end_all(found, now)
             found.leave_out(Filtered.NOT_ENFORCEMENT)
         else:
             found.rejects.append(Reject(at, Reason.NOT_A_RECORD))
@@ -136,7 +154,8 @@ class LinuxAuditDecoder:
         pending.offsets.append(at)
         pending.size += size
         self._bytes += size
-        if record.type in _LAST_TYPES:
+        # ausearch prints the title first.
+        if record.type == "EOE" or (record.type == "PROCTITLE" and len(pending.records) > 1):
             self._end(key, found, now)
         while len(self._pending) > MAX_PENDING_EVENTS or self._bytes > MAX_PENDING_BYTES:
             self._end(next(iter(self._pending)), found, now, incomplete=True)
@@ -165,10 +184,11 @@ class LinuxAuditDecoder:
             row.flags.add("incomplete")
         self._give(row, pending.start, key[1], found, now)
 
-    def _give(self, row: Row, start: int, time: str | None, found: _Found, now: datetime) -> None:
+    def _give(
+        self, row: Row, start: int, time: str | tuple[int, bool] | None, found: _Found,
+        now: datetime,
+    ) -> None:  # fmt: skip
         row.set_time(time, now)
-        if row.columns["kind"] == "gap":
-            row.columns["until"] = row.columns["ts"]
         row.columns |= {"format": "linux-audit", "source_position": start, "redactions": 0}
         found.rows.append(row.finished())
 
@@ -186,28 +206,6 @@ class LinuxAuditDecoder:
         return Decoded(
             batch, tuple(found.rejects), Tally(seen, found.filtered), resume, tuple(sorted(done))
         )
-
-
-def _journal_message(line: str) -> str | None:
-    """The message of an entry of `journalctl -o json`; bytes that are no text come as numbers."""
-    try:
-        entry = msgspec.json.decode(resolve_surrogates(line).encode())
-    except (msgspec.MsgspecError, RecursionError):
-        return None
-    message = entry.get("MESSAGE") if isinstance(entry, dict) else None
-    if isinstance(message, list):
-        try:
-            message = text.from_bytes(bytes(message))
-        except (TypeError, ValueError):
-            return None
-    if not isinstance(message, str):
-        return None
-    who = entry.get("SYSLOG_IDENTIFIER")
-    host = entry.get("_HOSTNAME")
-    if who in ("kernel", "audit", "auditd", None) and entry.get("_TRANSPORT") != "syslog":
-        prefix = f"node={host} " if isinstance(host, str) and host and " " not in host else ""
-        return prefix + message.removeprefix("audit: ")
-    return f"{who}: {message}"
 
 
 def recognises(sample: bytes) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from collector.decoders import destinations
 from collector.decoders.linux_access import BLOCKERS, access_of_mask, access_of_permissions
-from collector.decoders.linux_fields import Record
+from collector.decoders.linux_fields import WITH_DECISION, Record
 from collector.decoders.linux_syscalls import arch_name, syscall_name
 from collector.decoders.row import Row
 from collector.decoders.words import access_of_syscall
@@ -98,7 +98,7 @@ class Event:
             )
         elif isinstance(own, str) and not own.startswith("/"):
             whole = next((name for name in names if name.rpartition("/")[2] == own), None)
-            columns["path"] = whole or own
+            columns["path"] = _absolute(whole, cwd) if whole else own
         if len(names) > 1:
             row.extra["paths"] = names[:_PATHS_SHOWN]
 
@@ -116,6 +116,14 @@ class Event:
         else:
             return None
         return json.dumps(words, ensure_ascii=False, separators=(",", ":")) if words else None
+
+
+def _absolute(path: str, cwd: Record | None) -> str:
+    """A path as its caller wrote it, seen from where he stood."""
+    start = cwd.fields.get("cwd", "") if cwd else ""
+    if path.startswith("/") or not start.startswith("/"):
+        return path
+    return f"{start.rstrip('/')}/{path.removeprefix('./')}"
 
 
 def _int(value: str | None) -> int | None:
@@ -157,7 +165,9 @@ def _endpoint(host: str | None, port: str | None) -> dict[str, Any]:
 
 
 def _apparmor(event: Event) -> Row | None:
-    record = next((r for r in event.records if "apparmor" in r.fields), None)
+    record = next(
+        (r for r in event.records if r.type in WITH_DECISION and "apparmor" in r.fields), None
+    )
     record = record or event.first(
         "APPARMOR_ALLOWED", "APPARMOR_DENIED", "APPARMOR_AUDIT", "APPARMOR_STATUS"
     )
@@ -247,7 +257,12 @@ def _selinux(event: Event) -> Row | None:
         row.columns |= {"resource": "filesystem", "path": name}
     elif "socket" in tclass:
         port = fields.get("dest") or fields.get("src")
-        row.columns |= {"resource": "network", "path": name, **_endpoint(fields.get("daddr"), port)}
+        address = event.first("SOCKADDR")
+        called = _sockaddr(address.fields.get("saddr", "")) if address else {}
+        told = _endpoint(fields.get("daddr"), port)
+        if not told.get("dst_host"):
+            told |= called
+        row.columns |= {"resource": "network", "path": name, **told}
     elif tclass in ("process", "process2"):
         row.columns |= {"resource": "process", "target": fields.get("tcontext")}
     else:
@@ -307,6 +322,8 @@ def _seccomp(event: Event) -> Row | None:
     row.columns["syscall"] = _call_name(fields) if "syscall" in fields else None
     row.columns["policy"] = fields.get("subj")
     row.extra["action"] = action
+    if action == "errno" and number & 0xFFFF:
+        row.columns["error"] = errorcode.get(number & 0xFFFF, f"errno {number & 0xFFFF}")
     if "arch" in fields:
         row.extra["arch"] = fields.get("ARCH") or arch_name(fields["arch"])
     _keep(row, fields, "exe", "sig", "code")

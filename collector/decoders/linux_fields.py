@@ -16,8 +16,11 @@ _LINE: Final = re.compile(
 _PREFIX: Final = re.compile(
     r"(?:node=(?P<node>\S+) )?"
     r"(?:(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) (?P<host>\S+) "
-    r"(?:kernel|audit|auditd|audispd|audisp-syslog)(?:\[\d+\])?: )?"
-    r"(?:<\d+>)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? )?(?:audit(?:\[\d+\])?: )?",
+    # The kernel has no pid.
+    r"(?:kernel|(?:audit|auditd|audispd|audisp-syslog)(?:\[\d+\])?): )?"
+    r"(?:kern *: ?[a-z]+ *: )?(?:<\d+>)?"
+    r"(?:\[(?: *\d+\.\d+|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\]"
+    r"(?:\[ *[TC]\d+\])? )?(?:audit(?:\[\d+\])?: )?",
     re.ASCII,
 )
 _PAIR: Final = re.compile(
@@ -31,15 +34,25 @@ _UNTRUSTED: Final = frozenset({
     "comm", "exe", "name", "path", "cwd", "proctitle", "profile", "target", "key", "ocomm", "cmd",
     "data", "srcname", "peer", "peer_addr", "addr", "label", "old", "new", "acct", "dir",
 })  # fmt: skip
+WITH_DECISION: Final = frozenset({"AVC", "USER_AVC"})
 _ARGUMENT: Final = re.compile(r"a\d{1,4}(?:\[\d+\])?")
 _TYPES: Final[dict[str, str]] = {
     "1300": "SYSCALL", "1302": "PATH", "1305": "CONFIG_CHANGE", "1306": "SOCKADDR", "1307": "CWD",
     "1309": "EXECVE", "1320": "EOE", "1326": "SECCOMP", "1327": "PROCTITLE", "1331": "FANOTIFY",
+    "1107": "USER_AVC",
     "1400": "AVC", "1402": "AVC_PATH", "1423": "LANDLOCK_ACCESS", "1424": "LANDLOCK_DOMAIN",
     "1501": "APPARMOR_AUDIT", "1502": "APPARMOR_ALLOWED", "1503": "APPARMOR_DENIED",
     "1504": "APPARMOR_HINT", "1505": "APPARMOR_STATUS", "1506": "APPARMOR_ERROR",
 }  # fmt: skip
 MAX_FIELDS: Final = 4096
+
+
+# `journalctl` without -o: no serial, so a record is an event of its own.
+_SHORT: Final = re.compile(
+    r"(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (?P<host>\S+) audit(?:\[\d+\])?: "
+    r"(?P<type>[A-Z][A-Z0-9_]{2,30}(?:\[\d+\])?) (?P<rest>[a-z].*)",
+    re.DOTALL | re.ASCII,
+)
 
 
 @dataclass(slots=True)
@@ -53,6 +66,8 @@ class Record:
     verdict: str | None = None
     permissions: tuple[str, ...] = ()
     node: str | None = None
+    # The time of a record that has no serial either.
+    yearless: str | None = None
     # Said by a process, not by the kernel or the audit daemon.
     forged: bool = False
 
@@ -61,17 +76,36 @@ def parse(line: str) -> Record | None:
     """The record of a line, None if it has no audit(time:serial)."""
     match = _LINE.fullmatch(line)
     if match is None:
-        return None
-    kind = match["type"] or "1400"
-    unknown = _UNKNOWN.fullmatch(kind)
-    kind = unknown[1] if unknown else kind
+        return _short(line)
     prefix = _PREFIX.fullmatch(match["prefix"])
     record = Record(
-        _TYPES.get(kind, kind), match["time"], int(match["serial"]),
+        _type(match["type"] or "1400"), match["time"], int(match["serial"]),
         node=(prefix["node"] or prefix["host"]) if prefix else None, forged=prefix is None,
     )  # fmt: skip
-    raw, _, enriched = match["rest"].partition("\x1d")
-    avc = _AVC.search(raw)
+    return _filled(record, match["rest"])
+
+
+def _short(line: str) -> Record | None:
+    match = _SHORT.fullmatch(line)
+    if match is None:
+        return None
+    record = Record(_type(match["type"]), "", 0, node=match["host"], yearless=match["stamp"])
+    return _filled(record, match["rest"])
+
+
+def _type(kind: str) -> str:
+    unknown = _UNKNOWN.fullmatch(kind)
+    kind = unknown[1] if unknown else kind
+    return _TYPES.get(kind, kind)
+
+
+def _filled(record: Record, rest: str) -> Record:
+    raw, _, enriched = rest.partition("\x1d")
+    if record.type == "USER_AVC":
+        # Who was refused stands in msg='…'; what is around it speaks of the daemon that refused.
+        raw = _said_by_daemon(raw)
+    # Any other record may quote such words.
+    avc = _AVC.search(raw) if record.type in WITH_DECISION else None
     if avc:
         record.verdict, record.permissions = avc["verdict"], tuple(avc["permissions"].split())
         raw = raw[avc.end() :]
@@ -80,6 +114,11 @@ def parse(line: str) -> Record | None:
     for key, value in _pairs(enriched, record.type):
         record.fields.setdefault(key, value)
     return record
+
+
+def _said_by_daemon(raw: str) -> str:
+    _, said, inner = raw.partition(" msg='")
+    return inner.rpartition("'")[0] if said else raw
 
 
 def _pairs(raw: str, kind: str) -> list[tuple[str, str]]:

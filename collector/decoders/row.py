@@ -48,6 +48,8 @@ class Row:
         if not _YEAR_2000_US <= value <= now_us + _DAY_US:
             self.flags.add("skewed")
         self.columns["ts"] = value
+        if self.columns.get("kind") == "gap":
+            self.columns.setdefault("until", value)
         return True
 
     def _bounded(self, name: str, value: Any) -> Any:
@@ -75,6 +77,17 @@ class Row:
                 left -= size
         kept["members_left_out"] = len(self.extra) - len(kept)
         return _dumps(kept)
+
+
+def gap(reason: str, count: int | None = None, said: str | None = None) -> Row:
+    """A loss that the log itself reports: why in plain words, how many if it says so.
+
+    It ends when it is told; `said` is the log's own line and goes to extra.
+    """
+    row = Row({"kind": "gap", "resource": "other", "count": count, "message": reason})
+    if said:
+        row.extra["said"] = said
+    return row
 
 
 def _dumps(value: dict[str, Any]) -> str:

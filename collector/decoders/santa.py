@@ -6,7 +6,7 @@ from typing import Any, Final
 from audit_events import text
 from collector.contracts import DecoderPlugin, Filtered, Reason
 from collector.decoders.line_decoder import LineDecoder, Read, Reading
-from collector.decoders.row import Row
+from collector.decoders.row import Row, gap
 from collector.decoders.santa_json import read_json
 from collector.decoders.santa_words import ACCESS, columns_of_decision
 
@@ -23,6 +23,8 @@ _FILE_ACCESS: Final = re.compile(
     r"(?P<rest>(?:\|.*)?)",
     re.DOTALL,
 )
+_STAMP: Final = re.compile(r"\[(\d{4}-[0-9T:.Z+-]{10,40})\] ", re.ASCII)
+_WHOLE: Final = re.compile(rb"\|access_type=[A-Z_]+\|decision=[A-Z_]+(?:\|[^\n]*)?\Z")
 _IMITATED: Final = "|access_type="
 _INTEGERS: Final = ("pid", "ppid", "uid")
 _DROPPED: Final = "Dropping log queue messages"
@@ -34,11 +36,18 @@ def read(raw: bytes) -> Reading:
         return read_json(raw)
     line = text.from_bytes(raw)
     if _DROPPED in line:
-        return Read(Row({"kind": "gap", "resource": "other", "count": None, "message": line}), None)
+        stamp = _STAMP.match(line)
+        reason = "santad could not keep up and dropped lines"
+        return Read(gap(reason, said=line), stamp[1] if stamp else None)
     match = _LINE.fullmatch(line)
     if match is None:
         return Filtered.NOT_ENFORCEMENT if "santad" in line else Reason.NOT_A_RECORD
     return Read(_event(match["fields"]), match["time"])
+
+
+def is_cut(raw: bytes) -> bool:
+    """Whether a line break of a file's name ended the line: the rest of its record comes next."""
+    return b"action=FILE_ACCESS|" in raw and not _WHOLE.search(raw)
 
 
 def _event(line: str) -> Row:
@@ -85,11 +94,11 @@ def _fields(line: str) -> tuple[dict[str, str], bool]:
     if match:
         fields = {"action": "FILE_ACCESS", **match.groupdict(default="")}
         rest, twice = _split(fields.pop("rest").removeprefix("|"))
-        imitated = line.count(_IMITATED) > 1 or twice
-        if imitated:
+        doubtful = twice or bool(rest.keys() & fields.keys())
+        if line.count(_IMITATED) > 1:
             fields = {key: fields[key] for key in ("action", "policy_version", "policy_name")}
-            rest["line"] = line
-        return {**rest, **fields}, imitated
+            rest["line"], doubtful = line, True
+        return {**rest, **fields}, doubtful
     fields, twice = _split(line)
     return {key: _unescaped(value) for key, value in fields.items()}, twice
 
@@ -120,5 +129,5 @@ def recognises(sample: bytes) -> bool:
 
 
 decoder = DecoderPlugin(
-    name="santa", make=lambda: LineDecoder("santa", read), recognises=recognises
+    name="santa", make=lambda: LineDecoder("santa", read, is_cut=is_cut), recognises=recognises
 )

@@ -45,7 +45,7 @@ def _event(action: str, body: dict[str, Any]) -> Row:
     })  # fmt: skip
     if row.columns["decision"] == "unknown":
         row.flags.add("unknown-decision")
-    if word == "AUDIT_ONLY":
+    if word.endswith("AUDIT_ONLY"):
         row.flags.add("would-deny")
     who = body.get("target" if action == "EXEC" else "instigator")
     who = who if isinstance(who, dict) else {}

@@ -15,13 +15,13 @@ from collector.contracts import Block, Decoded, DecoderPlugin, Filtered, Reason,
 from collector.decoders import seatbelt_json, seatbelt_styles, times
 from collector.decoders.batches import batch_from
 from collector.decoders.lines import LineReader, is_closed_object
-from collector.decoders.row import Row
+from collector.decoders.row import Row, gap
 from collector.decoders.seatbelt_entry import Entry, event
+from collector.decoders.seatbelt_message import CUT
 
 # A sandboxd report has about 20 lines, an entry of `--style json` about 40.
 MAX_PENDING_LINES: Final = 256
 MAX_PENDING_BYTES: Final = 1 << 20
-_DAY_US: Final = 86_400 * 1_000_000
 _SIGNS: Final = re.compile(
     rb"eventMessage|Filtering the log data using|\(Sandbox\)"
     rb"|(?:Sandbox|System Policy): .* (?:deny|allow)"
@@ -39,9 +39,16 @@ class _Pending:
     lines: list[bytes]
     entry: Entry | None = None
     size: int = 0
+    # Lines beyond the bound were left out.
+    cut: bool = False
 
     def fits(self, line: bytes) -> bool:
         return len(self.lines) < MAX_PENDING_LINES and self.size + len(line) <= MAX_PENDING_BYTES
+
+    @property
+    def stamped(self) -> bool:
+        """Whether each entry of this log begins with its time."""
+        return self.entry is not None and self.entry.stamped
 
     def add(self, line: bytes) -> None:
         self.lines.append(line)
@@ -70,6 +77,7 @@ class SeatbeltDecoder:
         self._reader = LineReader()
         self._pending: _Pending | None = None
         self._last: dict[str, Any] | None = None
+        self._latest: int | None = None
         self._resume = 0
 
     def decode(self, block: Block) -> Decoded:
@@ -93,7 +101,7 @@ class SeatbeltDecoder:
         pending = self._pending
         if pending is not None and pending.entry is None:
             self._json_line(pending, line, start, found, now)
-        elif line.startswith((b"{", b"[{", b"},{", b"}]")):
+        elif line.startswith((b"{", b"[{", b"},{", b"}]")) and not (pending and pending.stamped):
             self._close(found, now)
             self._json_starts(line, start, found, now)
         else:
@@ -136,19 +144,29 @@ class SeatbeltDecoder:
             found.leave_out(Filtered.BANNER)
         elif line.startswith(seatbelt_styles.DROPPED):
             self._close(found, now)
-            self._give(Row({"kind": "gap", "resource": "other", "count": None, "message": line}),
-                       start, None, found, now)  # fmt: skip
+            row = gap("the log's reader could not keep up and dropped messages", said=line)
+            self._give(row, start, None, found, now)
         elif (times_again := seatbelt_styles.repeated(line)) is not None:
             self._close(found, now)
             self._again(times_again, start, found)
-        elif (entry := seatbelt_styles.parse(line)) is not None:
+        elif (entry := self._starts(line)) is not None:
             self._close(found, now)
             self._pending = _Pending(start, [raw], entry)
         elif self._pending is not None and self._pending.fits(raw):
             self._pending.add(raw)
+        elif self._pending is not None and self._pending.stamped:
+            # Nobody can talk on for so long that his next line is taken for somebody else's.
+            self._pending.cut = True
         else:
             self._close(found, now)
             found.leave_out(Filtered.NOT_ENFORCEMENT if line.strip() else Filtered.BLANK)
+
+    def _starts(self, line: str) -> Entry | None:
+        """The entry that a line starts. In a log whose entries begin with their time, a line
+        without one is what the process before it goes on to say, whatever it looks like."""
+        entry = seatbelt_styles.parse(line)
+        goes_on = entry and not entry.stamped and self._pending and self._pending.stamped
+        return None if goes_on else entry
 
     def _again(self, count: int, start: int, found: _Found) -> None:
         """syslogd folded repetitions of the line before into one."""
@@ -161,12 +179,12 @@ class SeatbeltDecoder:
         pending, self._pending = self._pending, None
         if pending is None:
             return
-        whole = b"\n".join(pending.lines).rstrip(b"\n")
+        whole = b"\n".join(pending.lines).rstrip(b"\n") + (CUT.encode() if pending.cut else b"")
         if pending.entry is None:
             self._take(seatbelt_json.parse(whole), pending.start, found, now)
             return
         entry: Entry | None = pending.entry
-        if len(pending.lines) > 1:
+        if len(pending.lines) > 1 or pending.cut:
             entry = seatbelt_styles.parse(text.from_bytes(whole))
         self._take(entry or Reason.NOT_A_RECORD, pending.start, found, now)
 
@@ -186,14 +204,19 @@ class SeatbeltDecoder:
     def _give(
         self, row: Row, start: int, entry: Entry | None, found: _Found, now: datetime
     ) -> None:
-        if not _set_time(row, entry, now):
+        if row.columns["kind"] == "gap" and self._latest and not (entry and entry.stamped):
+            # The line has no time; it stands behind this one.
+            row.set_time((self._latest, False), now)
+            row.flags.add("no-time")
+        elif not _set_time(row, entry, now):
             found.rejects.append(Reject(start, Reason.BAD_TIME))
             return
         row.columns |= {"format": "seatbelt", "source_position": start, "redactions": 0}
         if entry is not None:
             row.columns["host"] = entry.host
-        if row.columns["kind"] == "gap":
-            row.columns["until"] = row.columns["ts"]
+            if entry.mach_time is not None:
+                row.extra["mach_time"] = entry.mach_time
+        self._latest = row.columns["ts"]
         finished = row.finished()
         self._last = finished if row.columns["kind"] == "decision" else None
         found.rows.append(finished)
@@ -214,20 +237,7 @@ def _set_time(row: Row, entry: Entry | None, now: datetime) -> bool:
         row.extra["time"] = entry.clock
     if entry.time is not None or entry.yearless is None:
         return row.set_time(entry.time, now)
-    return row.set_time(_yearless(entry.yearless, now), now)
-
-
-def _yearless(stamp: str, now: datetime) -> tuple[int, bool] | None:
-    """The newest such day that is not ahead of the clock; zone unknown."""
-    for year in range(now.year, now.year - 8, -1):
-        try:
-            moment = datetime.strptime(f"{year} {stamp} +0000", "%Y %b %d %H:%M:%S %z")
-        except ValueError:
-            continue
-        value = times.micros(moment)
-        if value <= times.micros(now) + _DAY_US:
-            return value, True
-    return None
+    return row.set_time(times.yearless(entry.yearless, now), now)
 
 
 def recognises(sample: bytes) -> bool:

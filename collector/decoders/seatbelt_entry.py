@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from audit_events import text
 from collector.contracts import Filtered
-from collector.decoders.row import Row
+from collector.decoders.row import Row, gap
 from collector.decoders.seatbelt_event import decision, errno, notice
-from collector.decoders.seatbelt_message import Report, looks_like_report, read
+from collector.decoders.seatbelt_message import Report, imitates_report, looks_like_report, read
 
 _KEXT: Final = "/Sandbox.kext/Contents/MacOS/Sandbox"
 _SANDBOXD: Final = "/usr/libexec/sandboxd"
@@ -17,6 +17,10 @@ _APPLIED: Final = re.compile(r"Sandbox apply: (.+)\[(\d{1,10})\]", re.ASCII)
 _LOST: Final = re.compile(r"lost (>=)?(\d{1,18}) unreliable messages", re.ASCII)
 _SUPPRESSED: Final = re.compile(r"Sandbox reporting: (\d{1,9}) violations? suppressed", re.ASCII)
 _TCC: Final = re.compile(r"AUTHREQ_[A-Z]+:|TCC(?:AccessRequest| denied)|kTCCService")
+_TCC_FIELDS: Final = re.compile(
+    r"\b(msgID|service|function|preflight|authValue|authReason|authVersion|desired_auth)"
+    r"=([A-Za-z0-9_.]{1,80})"
+)
 _REPORT_FIELDS: Final = re.compile(r"^([A-Z][A-Za-z/ ]{2,24}):[ \t]+(.*)$", re.MULTILINE)
 _NAME_PID: Final = re.compile(r"(.+?) \[(\d{1,10})\]", re.ASCII)
 
@@ -38,12 +42,19 @@ class Entry:
     host: str | None = None
     subsystem: str | None = None
     event_type: str | None = None
+    # Ticks since boot: the order of the kernel's own reports, which wall times do not keep.
+    mach_time: int | None = None
     metadata: dict[str, Any] | None = None
     headless: bool = False
     # `Jul  1 09:32:13`: the year and the zone are those of the reader's guess.
     yearless: str | None = None
     # `14:21:33.887941 +0100`: a time of an unknown day.
     clock: str | None = None
+
+    @property
+    def stamped(self) -> bool:
+        """Whether the line says when: then it is a line of a log, not an excerpt."""
+        return bool(self.time or self.yearless or self.clock)
 
     @property
     def by_sandboxd(self) -> bool:
@@ -60,7 +71,8 @@ def from_kernel(process_id: int | None, sender: str | None, process: str | None)
 
 def event(entry: Entry) -> Row | Filtered:
     """The entry as an event, or why it is none."""
-    if entry.event_type == "lossEvent" or _LOST.match(entry.message):
+    lost = _LOST.match(entry.message) is not None
+    if entry.event_type == "lossEvent" or (lost and entry.kernel is not False):
         return _loss(entry)
     report = read(entry.message, headless=entry.headless)
     if entry.kernel is True and report:
@@ -69,12 +81,14 @@ def event(entry: Entry) -> Row | Filtered:
         return other
     if report and (entry.by_sandboxd or entry.kernel is None):
         return _told_by_sandboxd(entry, report)
-    if report or looks_like_report(entry.message):
+    if lost or imitates_report(entry.message):
         row = notice(entry.message, process=_base(entry.process), pid=entry.pid, uid=entry.uid)
         row.flags.add("forged")
         return row
     if _TCC.search(entry.message) or entry.message.startswith("log: "):
-        return notice(entry.message, resource="system", process=_base(entry.process), pid=entry.pid)
+        row = notice(entry.message, resource="system", process=_base(entry.process), pid=entry.pid)
+        row.extra |= {key: said for key, said in _TCC_FIELDS.findall(entry.message) if said}
+        return row
     return Filtered.NOT_ENFORCEMENT
 
 
@@ -86,16 +100,15 @@ def _loss(entry: Entry) -> Row:
     """The log lost messages: a gap, of unknown size where the counter stood at its end."""
     match = _LOST.match(entry.message)
     count = int(match[2]) if match and not match[1] else None
-    return Row(
-        {"kind": "gap", "resource": "other", "count": count, "message": entry.message or None}
-    )
+    return gap("the system's log lost messages", count, entry.message or None)
 
 
 def _other_kernel_line(entry: Entry) -> Row | None:
     """Profiles applied, reports suppressed, and reports of a grammar that we do not know."""
     suppressed = _SUPPRESSED.match(entry.message)
     if suppressed:
-        return Row({"kind": "gap", "resource": "other", "count": int(suppressed[1])})
+        reason = "Sandbox held back reports of violations"
+        return gap(reason, int(suppressed[1]), entry.message)
     applied = _APPLIED.fullmatch(entry.message)
     if applied:
         return notice(

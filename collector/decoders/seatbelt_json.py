@@ -23,6 +23,7 @@ class _LogEntry(msgspec.Struct, gc=False):
     eventType: str | None = None  # noqa: N815
     MetaData: Any = None
     metadata: Any = None
+    machTimestamp: int | None = None  # noqa: N815
     count: int | None = None
     finished: int | None = None
 
@@ -63,5 +64,6 @@ def _entry(found: _LogEntry) -> Entry | Filtered:
         uid=found.userID,
         subsystem=found.subsystem,
         event_type=found.eventType,
+        mach_time=found.machTimestamp,
         metadata=metadata if isinstance(metadata, dict) else None,
     )

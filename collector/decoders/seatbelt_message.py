@@ -17,6 +17,7 @@ _HEAD: Final = re.compile(
     r"(?:(?P<late>\d{1,9}) duplicate reports? for )?",
     re.ASCII,
 )
+_HEAD_OF_LINE: Final = re.compile(r"^[ \t]*" + _HEAD.pattern, re.ASCII | re.MULTILINE)
 # A verdict and its operation, each time the text could hold one.
 _VERDICT: Final = re.compile(
     r"(?:\((?P<pid>\d{1,10}|\.\.\.)\))?[ \t]+(?P<sip>System Policy: )?"
@@ -26,7 +27,7 @@ _VERDICT: Final = re.compile(
 )
 # A second place that would be a verdict of some process (77) deny …: one of the two is forged.
 _RIVAL: Final = re.compile(r"\(\d{1,10}\)[ \t]+(?:System Policy: )?(deny|allow)\b", re.ASCII)
-_CUT: Final = "<…>"
+CUT: Final = "<…>"
 _XCODE_TAIL: Final = re.compile(r" \(in target '[^']*' from project '[^']*'\)\Z")
 
 
@@ -53,6 +54,11 @@ def looks_like_report(message: str) -> bool:
     return _HEAD.match(message) is not None
 
 
+def imitates_report(message: str) -> bool:
+    """Whether any line of the text could be taken for a report."""
+    return _HEAD_OF_LINE.search(message) is not None
+
+
 def read(message: str, *, headless: bool = False) -> Report | None:
     """The report in a message, None if it is none; `headless` takes one without `Sandbox: `."""
     head = _HEAD.match(message)
@@ -77,16 +83,20 @@ def read(message: str, *, headless: bool = False) -> Report | None:
         enforcer, match["verdict"], body[: match.start()].strip() or None,
         int(match["pid"]) if match["pid"] and match["pid"] != "..." else None,
         int(match["code"]) if match["code"] else None,
-        match["operation"], body[match.end() :].strip(" \t\n") or None, tag, max(count, 1),
-        duplicate, cut,
+        match["operation"], _target(body[match.end() :]), tag, max(count, 1), duplicate, cut,
     )  # fmt: skip
+
+
+def _target(rest: str) -> str | None:
+    """What stands behind the operation; blanks at its end may be those of a name."""
+    return rest.lstrip(" \t\n") if rest.strip() else None
 
 
 def _split(text: str) -> tuple[str, str | None, bool]:
     """Body, tag (the last line, and only that), and whether the end was cut off."""
     text = _XCODE_TAIL.sub("", text.rstrip("\n"))
-    if text.endswith(_CUT):
-        return text[: -len(_CUT)], None, True
+    if text.endswith(CUT):
+        return text[: -len(CUT)], None, True
     body, newline, last = text.rpartition("\n")
     # A line that starts with a blank goes on with the line before it.
     if not newline or last[:1] in (" ", "\t") or not last:

@@ -3,7 +3,6 @@
 import re
 from typing import Final
 
-from collector.contracts import Filtered
 from collector.decoders.seatbelt_entry import Entry
 from collector.decoders.seatbelt_message import looks_like_report
 
@@ -50,7 +49,8 @@ _BANNERS: Final = (
 )  # fmt: skip
 DROPPED: Final = "=== Messages dropped during live streaming"
 _REPEATED: Final = re.compile(
-    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )?--- last message repeated (\d{1,9}) times? ---",
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )?(?:[^\s-]\S* )?"
+    r"--- last message repeated (\d{1,9}) times? ---",
     re.ASCII,
 )
 
@@ -101,10 +101,3 @@ def _entry(line: str, found: dict[str, str | None]) -> Entry:
         yearless=found.get("asl"),
         clock=found.get("clock"),
     )
-
-
-def leave_out(line: str) -> Filtered | None:
-    """Why a line of text is left out, None if it is not."""
-    if is_banner(line):
-        return Filtered.BANNER
-    return None if line.strip() else Filtered.BLANK

@@ -8,6 +8,8 @@ from collector.decoders import destinations
 _ENDPOINT: Final = re.compile(r"(?:remote|local):(.*)", re.DOTALL)
 _NAMED: Final = re.compile(r"(?:path|target):(.*?)(?: ([a-z-]+):(.*))?", re.DOTALL)
 _ADDRESS: Final = re.compile(r"(?:[0-9.]+|\[[0-9a-fA-F:.%]+\]|[0-9a-fA-F:.]+|\*):(?:\d{1,5}|\*)")
+# Two paths; one blank between them is a border only if no other blank could be.
+_PAIR: Final = re.compile(r" ?(/(?:(?!  | /).)*)(?:  | )(/(?:(?!  | /).)*)", re.DOTALL)
 # Ends of a path that a word of the form `class:` follows.
 _PATH_RESOURCES: Final = ("filesystem", "process")
 
@@ -25,9 +27,8 @@ def columns(
     named = _NAMED.fullmatch(target)
     if named and named[1].startswith("/"):
         return {"path": named[1]}, {named[2]: named[3]} if named[2] else {}
-    if operation.startswith("forbidden-link-priv") and "  " in target.strip():
-        first, _, second = target.strip().partition("  ")
-        return {"path": first, "path_to": second.strip()}, {}
+    if operation.startswith("forbidden-link-priv") and (pair := _PAIR.fullmatch(target)):
+        return {"path": pair[1], "path_to": pair[2]}, {}
     return ({"path": target} if target.startswith("/") else {"target": target}), {}
 
 

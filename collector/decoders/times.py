@@ -16,6 +16,7 @@ _RFC3339: Final = re.compile(
     re.ASCII,
 )
 _EPOCH: Final = re.compile(r"(-?\d{1,19})(?:\.(\d{1,18}))?", re.ASCII)
+_DAY_US: Final = 86_400 * 1_000_000
 _EPOCH_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _FIRST: Final = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH_START) // _MICROSECOND
@@ -51,6 +52,19 @@ def parse(text: str) -> tuple[int, bool] | None:
             return None
         value -= (minutes if sign == "+" else -minutes) * 60_000_000
     return (value, not (utc or sign)) if _FIRST <= value <= _LAST else None
+
+
+def yearless(stamp: str, now: datetime) -> tuple[int, bool] | None:
+    """`Jul  1 09:32:13`: the newest such day that is not ahead of the clock; zone unknown."""
+    for year in range(now.year, now.year - 8, -1):
+        try:
+            moment = datetime.strptime(f"{year} {stamp} +0000", "%Y %b %d %H:%M:%S %z")
+        except ValueError:
+            continue
+        value = micros(moment)
+        if value <= micros(now) + _DAY_US:
+            return value, True
+    return None
 
 
 def _epoch(text: str) -> tuple[int, bool] | None:

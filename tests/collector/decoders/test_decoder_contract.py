@@ -33,7 +33,7 @@ def streams(name: str) -> tuple[bytes, ...]:
     """The corpus of a decoder: files as they are, and the lines of samples."""
     found = []
     for path in sorted((CORPUS / name).iterdir()):
-        if path.name == "samples.jsonl":
+        if path.name.endswith("samples.jsonl"):
             samples = [json.loads(line)["raw"] for line in path.read_text().splitlines()]
             found += [sample.encode() for sample in samples]
             found.append("\n".join(samples).encode())
