@@ -13,7 +13,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
+import collector.sources
+from audit_events import plugins
 from audit_events.errors import SettingsError
+from collector.contracts import SourcePlugin, SourceSettings
 
 FILE_NAME: Final = "audit.toml"
 # Settings are a page or two; this bounds what a wrong path can make us read.
@@ -27,14 +30,6 @@ _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 def duration_s(text: str) -> int:
     """Seconds of `1h30m`."""
     return sum(int(n) * _UNITS_S[unit] for n, unit in re.findall(r"([0-9]+)([smhdw])", text))
-
-
-class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """[sources.NAME]: a kind of source, where it reads, and who decodes."""
-
-    kind: str = "file"
-    paths: tuple[str, ...] = ()
-    decoder: str = "auto"
 
 
 class SealSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -91,6 +86,12 @@ def read(path: Path) -> Loaded:
     return Loaded(settings, path, origins)
 
 
+def _beside(path: Path, name: str) -> str:
+    """A pack's path as meant by the file that names it; a bare name stays one."""
+    bare = "/" not in name and not name.endswith((".yaml", ".yml"))
+    return name if bare else str(path.parent / Path(name).expanduser())
+
+
 def _private_text(path: Path) -> str:
     """The text of a file that nobody else could have written."""
     try:
@@ -118,12 +119,40 @@ def _toml_error(path: Path, message: str) -> str:
 
 
 def _checked(raw: dict[str, Any], path: Path, text: str) -> Settings:
-    sources = raw.get("sources")
-    if isinstance(sources, dict):
-        for name, table in sources.items():
-            _convert(table, SourceSettings, ("sources", name), path, text)
     settings: Settings = _convert(raw, Settings, (), path, text)
-    return settings
+    sources = {
+        name: _convert(table, _source_model(name, table, path, text), ("sources", name), path, text)
+        for name, table in settings.sources.items()
+    }
+    return msgspec.structs.replace(settings, sources=sources)
+
+
+def _source_model(name: str, table: Any, path: Path, text: str) -> Any:
+    """The model of the plug-in that a table's `kind` names."""
+    if not isinstance(table, dict) or not isinstance(table.get("kind", "file"), str):
+        return SourceSettings
+    kind = table.get("kind", "file")
+    try:
+        return source_plugin(kind).settings
+    except KeyError:
+        line, column = _place(text, ("sources", name, "kind"))
+        known = ", ".join(source_kinds())
+        raise SettingsError(
+            f"{path}:{line}:{column}: no source of kind {kind!r}", hint=f"known: {known}"
+        ) from None
+
+
+def source_plugin(kind: str) -> SourcePlugin:
+    """The source of a kind, by its file's name; KeyError if there is none."""
+    plugin = plugins.load(collector.sources, "source", kind)
+    if not isinstance(plugin, SourcePlugin):
+        raise KeyError(kind)
+    return plugin
+
+
+def source_kinds() -> list[str]:
+    """The kinds of sources there are."""
+    return sorted(plugins.find(collector.sources, "source"))
 
 
 def _convert(raw: Any, kind: Any, under: tuple[str, ...], path: Path, text: str) -> Any:

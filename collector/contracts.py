@@ -1,13 +1,16 @@
 """What the stages hand to each other: blocks in, batches and rejects out, positions beside them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from threading import Event
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import pyarrow as pa
+from msgspec import Struct
+
+if TYPE_CHECKING:  # settings of sources are checked by commands that must not import pyarrow
+    import pyarrow as pa
 
 
 class Reason(StrEnum):
@@ -23,6 +26,7 @@ class Reason(StrEnum):
     BAD_NUMBER = "bad-number"
     DAMAGED_ARCHIVE = "damaged-gz"
     DECODER_ERROR = "decoder-error"
+    FOREIGN_SANDBOX = "foreign-sandbox"
 
 
 class Filtered(StrEnum):
@@ -51,6 +55,18 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Peer:
+    """Who wrote, as the system says: a writer cannot choose it.
+
+    Every event of the peer gets `uid`; a record that claims a sandbox outside `sandboxes` (None:
+    any) is a reject.
+    """
+
+    uid: int
+    sandboxes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """Whole lines of one stream: bytes [start, end) of it.
 
@@ -58,7 +74,8 @@ class Block:
     newline yet: a decoder may take it only if it cannot go on (a closed JSON object), else it
     leaves `resume` at its start. `final` says that nothing will ever follow (a finished .gz), so a
     last line without newline is whole. `mark` is what the source needs to find the stream again
-    when it stands at `end`; it is stored with the position and is opaque to everybody else.
+    when it stands at `end`; it is stored with the position and is opaque to everybody else; an
+    empty one says that a restart cannot read the stream again. `peer` is the same for all of it.
     `rejects` are lines that never reach a decoder (too long).
     """
 
@@ -71,6 +88,7 @@ class Block:
     tail: bool = False
     final: bool = False
     rejects: tuple[Reject, ...] = ()
+    peer: Peer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +101,7 @@ class Decoded:
     the starts of records at or after `resume` that are already out.
     """
 
-    batch: pa.RecordBatch
+    batch: "pa.RecordBatch"
     rejects: tuple[Reject, ...]
     tally: Tally
     resume: int
@@ -184,9 +202,14 @@ class Source(Protocol):
 
     name: str
     kind: str
-    location: str
-    # False: after a restart nothing can be read again, so the collector writes a gap.
+    # False: a stream that was left open without a mark cannot be read again after a restart, so
+    # the collector writes a gap, reason `restart`.
     rereadable: bool
+
+    @property
+    def location(self) -> str:
+        """Where it reads, as `status` shows it; may say more while it runs."""
+        ...
 
     def run(
         self,
@@ -204,3 +227,40 @@ class Source(Protocol):
         nothing came of it (`resume` at its start): the source waits for that to know whether the
         unfinished line was taken or is to be sent again."""
         ...
+
+
+class SourceSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[sources.NAME]: the kind of source and who decodes; each kind adds its own keys."""
+
+    kind: str = "file"
+    decoder: str = "auto"
+
+
+def no_samples(_settings: Any) -> Iterator[bytes]:
+    """A source that cannot be looked into before it is read."""
+    return iter(())
+
+
+def nothing_to_check(_settings: Any) -> None:
+    """A source that says by itself, when it runs, what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlugin:
+    """What a module in collector/sources exports as `source`.
+
+    The module imports nothing heavy: commands that start fast check settings with it.
+    """
+
+    kind: str
+    settings: type[SourceSettings]
+    # Settings from the ARG of `--source NAME=KIND:ARG`; ValueError says what is wrong with it.
+    parse: Callable[[str], Any]
+    # (name, settings, key of at least 16 bytes)
+    make: Callable[[str, Any, bytes], Source]
+    # KIND:ARG as help shows it.
+    usage: str
+    # First bytes, to tell the decoder by.
+    samples: Callable[[Any], Iterator[bytes]] = no_samples
+    # Before a `--once`: raises SourceError where nothing could be read.
+    check: Callable[[Any], None] = nothing_to_check

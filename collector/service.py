@@ -7,7 +7,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +18,17 @@ import pyarrow.compute as pc
 
 from audit_events.errors import SourceError, StorageError
 from collector.commit import Commit, Counts
-from collector.contracts import Block, DecoderPlugin, Emission, GapClosed, GapOpened, Source
+from collector.contracts import (
+    Block,
+    Closed,
+    DecoderPlugin,
+    Emission,
+    GapClosed,
+    GapOpened,
+    Lost,
+    Source,
+    StreamPosition,
+)
 from collector.correlate import DEFAULT_IDLE_US, KEEP_US, Correlator
 from collector.flow import Flow
 from collector.hot import forget_old_minutes
@@ -60,6 +70,19 @@ class Summary:
     first_reject: tuple[str, int] | None = None
     unfinished: list[tuple[str, int]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+
+
+def left_open(
+    source: Source, positions: Mapping[str, StreamPosition], since: datetime, now: datetime
+) -> list[Emission]:
+    """The gap, and the end of the streams, that a stop left behind where nothing can be re-read."""
+    lost = [name for name, at in positions.items() if not at.mark and not source.rereadable]
+    if not lost:
+        return []
+    return [
+        *(Closed(source.name, name) for name in lost),
+        Lost(source.name, since, now, "restart"),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +172,12 @@ class Collector:
         positions = opened.spool.positions(source.name)
         state = opened.spool.redactor_state(source.name)
         self.flow.add(source, plugin, state, positions)
-        was_open = opened.spool.open_gap(source.name)
         now = datetime.now(UTC)
-        if was_open is not None:
-            self._append(opened, self.flow.commit_of([GapClosed(source.name, now)]), None)
+        broken: list[Emission] = []
+        if opened.spool.open_gap(source.name) is not None:
+            broken.append(GapClosed(source.name, now))
+        broken += left_open(source, positions, min(opened.spool.alive_until(), now), now)
+        self._append(opened, self.flow.commit_of(broken), None)
         thread = threading.Thread(
             target=self._run_source, args=(source, positions, once), name=f"source {source.name}"
         )

@@ -15,6 +15,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -134,6 +135,16 @@ class Spool:
             "SELECT id, from_ts, reason FROM gaps WHERE source = ? AND to_ts IS NULL", (source,)
         ).fetchone()
         return (int(row[0]), int(row[1]), str(row[2])) if row else None
+
+    def alive_until(self) -> datetime:
+        """When a collector of this store last said that it lived, or stored something."""
+        words = json.loads(self.meta("collector") or "{}")
+        micros = words.get("stopped") or words.get("heartbeat")
+        if micros is None:
+            (micros,) = self.connection.execute(
+                "SELECT coalesce(max(max_observed), ?) FROM files", (time.time_ns() // 1000,)
+            ).fetchone()
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
     def runs_since(self, horizon_us: int) -> list[tuple[str, str, str, int, int]]:
         """(host, sandbox, id, first, last) of runs that may still take events."""

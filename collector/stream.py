@@ -16,11 +16,13 @@ from collector.contracts import (
     Decoder,
     DecoderPlugin,
     Filtered,
+    Peer,
     Reason,
     Reject,
     StreamPosition,
     Tally,
 )
+from collector.correlate import NO_SANDBOX
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Stream:
         self._stored = set(position.done) if position else set()
         self.update: StreamUpdate | None = None
         self.read_at: datetime | None = None
+        self._peer: Peer | None = None
         # Start of a last line that has no newline yet and was not taken.
         self.waits_at: int | None = None
 
@@ -56,6 +59,7 @@ class Stream:
             self.waits_at = block.start
             return NOTHING
         self.read_at = now
+        self._peer = block.peer
         taken = self._without_stored(decoded, block.rejects)
         # Lines that never reached the decoder are out already, however far back it must go.
         early = {r.origin for r in block.rejects if r.origin >= decoded.resume}
@@ -105,15 +109,33 @@ class Stream:
 
     def _without_stored(self, decoded: Decoded, early: tuple[Reject, ...]) -> Taken:
         filtered = dict(decoded.tally.filtered)
-        rejects = (*early, *decoded.rejects)
+        batch, foreign = _vouched(decoded.batch, self._peer)
+        rejects = (*early, *decoded.rejects, *foreign)
         if not self._stored:
-            return Taken(decoded.batch, rejects, filtered)
-        positions = decoded.batch.column("source_position")
+            return Taken(batch, rejects, filtered)
+        positions = batch.column("source_position")
         again = pc.is_in(positions, pa.array(sorted(self._stored), pa.int64()))
         rejects = tuple(r for r in rejects if r.origin not in self._stored)
-        batch = decoded.batch.filter(pc.invert(again))
+        batch = batch.filter(pc.invert(again))
         self._stored = {start for start in self._stored if start >= decoded.resume}
         return Taken(batch, rejects, filtered)
+
+
+def _vouched(batch: pa.RecordBatch, peer: Peer | None) -> tuple[pa.RecordBatch, tuple[Reject, ...]]:
+    """The rows that the peer may tell, with its uid; the others as rejects."""
+    if peer is None or not batch.num_rows:
+        return batch, ()
+    foreign: tuple[Reject, ...] = ()
+    if peer.sandboxes is not None:
+        claimed = batch.column("sandbox")
+        allowed = pa.array(["", NO_SANDBOX, *sorted(peer.sandboxes)], pa.string())
+        ours = pc.or_(pc.is_null(claimed), pc.is_in(claimed, allowed))
+        refused = batch.column("source_position").filter(pc.invert(ours)).to_pylist()
+        foreign = tuple(Reject(origin, Reason.FOREIGN_SANDBOX) for origin in refused)
+        batch = batch.filter(ours) if foreign else batch
+    at = EVENT_SCHEMA.get_field_index("uid")
+    uid = pa.repeat(pa.scalar(peer.uid, pa.int64()), batch.num_rows)
+    return batch.set_column(at, EVENT_SCHEMA.field("uid"), uid), foreign
 
 
 def _lines(block: Block) -> Iterator[Block]:

@@ -12,9 +12,11 @@ from audit.say import Voice
 
 def command(
     ctx: typer.Context,
-    files: Annotated[list[str] | None, typer.Argument(help="Log files or quoted globs.")] = None,
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Log files or quoted globs; - is stdin.")
+    ] = None,
     source: Annotated[
-        list[str] | None, typer.Option(help="NAME=file:PATH[,decoder=NAME]; may be repeated.")
+        list[str] | None, typer.Option(help="NAME=KIND:ARG[,decoder=NAME]; may be repeated.")
     ] = None,
     decoder: Annotated[
         str | None, typer.Option(help="How FILE is read; without it the first lines decide.")

@@ -3,18 +3,24 @@
 # ruff: noqa: PTH100, PTH111
 # Names stay strings here: thousands of them are looked at twice a second.
 
+import glob
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from collector.contracts import Emission, StreamPosition
-from collector.sources.file_identity import Fingerprinter
-from collector.sources.file_round import FileOptions, Round
-from collector.sources.file_watch import Watcher
+from audit_events.errors import SourceError
+from collector.contracts import Emission, SourcePlugin, SourceSettings, StreamPosition
 
+if TYPE_CHECKING:  # what reads and watches files is imported when files are read
+    from collector.sources.file_round import FileOptions, Round
+    from collector.sources.file_watch import Watcher
+
+# Bytes of a file's start that tell its format.
+SAMPLE_BYTES: Final = 64 * 1024
 MAX_WAIT_S: Final = 0.1  # how late a stop may be noticed
 # A look at 5,000 names costs tens of milliseconds: looking takes at most this part of the time.
 MAX_POLL_SHARE: Final = 0.05
@@ -33,9 +39,12 @@ class FileSource:
         patterns: Sequence[str],
         *,
         key: bytes,
-        options: FileOptions | None = None,
+        options: "FileOptions | None" = None,
     ) -> None:
         """`key` (at least 16 bytes) keys the fingerprints stored with a position."""
+        from collector.sources.file_identity import Fingerprinter
+        from collector.sources.file_round import FileOptions
+
         self.name = name
         self.location = ", ".join(patterns)
         self._patterns = [os.path.abspath(os.path.expanduser(p)) for p in patterns]
@@ -64,6 +73,9 @@ class FileSource:
         once: bool,
     ) -> None:
         """Emit what follows the positions until `stop`, or to the present end with `once`."""
+        from collector.sources.file_round import Round
+        from collector.sources.file_watch import Watcher
+
         watcher = Watcher(enabled=self._options.use_events and not once)
         self._watcher = watcher
         self._consumed.clear()
@@ -79,7 +91,7 @@ class FileSource:
             watcher.close()
             work.close()
 
-    def _once(self, work: Round, stop: Event) -> None:
+    def _once(self, work: "Round", stop: Event) -> None:
         work.look()
         while work.waits() and not stop.is_set():
             stop.wait(MAX_WAIT_S)
@@ -88,7 +100,7 @@ class FileSource:
         if not stop.is_set():
             work.idle()
 
-    def _follow(self, work: Round, watcher: Watcher, stop: Event) -> None:
+    def _follow(self, work: "Round", watcher: "Watcher", stop: Event) -> None:
         next_look = not_before = 0.0
         changed: set[str] | None = None
         while not stop.is_set():
@@ -111,6 +123,58 @@ class FileSource:
                 work.idle()
             changed = watcher.wait(min(MAX_WAIT_S, self._options.poll_interval_s))
 
-    def _acknowledge(self, work: Round) -> None:
+    def _acknowledge(self, work: "Round") -> None:
         while self._consumed:
             work.consumed(*self._consumed.popleft())
+
+
+class FileSettings(SourceSettings, frozen=True, kw_only=True):
+    """[sources.NAME] of kind file: paths and globs."""
+
+    paths: tuple[str, ...] = ()
+
+
+def _existing(patterns: Sequence[str]) -> list[Path]:
+    # Path.glob takes no absolute pattern.
+    return [Path(path) for pattern in patterns for path in sorted(glob.glob(pattern))]  # noqa: PTH207
+
+
+def _samples(settings: FileSettings) -> Iterator[bytes]:
+    for path in _existing(settings.paths):
+        try:
+            with path.open("rb") as file:
+                yield file.read(SAMPLE_BYTES)
+        except OSError:
+            continue
+
+
+def _check(settings: FileSettings) -> None:
+    """A pattern that names nothing is a mistake; raises SourceError (exit 4)."""
+    for pattern in settings.paths:
+        found = _existing([pattern])
+        if not found:
+            raise SourceError(f"{pattern}: no such file", hint="check the name, and quote a glob")
+        for path in found:
+            if path.is_dir():
+                raise SourceError(f"{path} is a folder", hint=f"{path}/*.jsonl")
+            try:
+                path.open("rb").close()
+            except OSError as error:
+                raise SourceError(f"{path}: {error.strerror}") from error
+
+
+def _parse(argument: str) -> FileSettings:
+    if not argument:
+        raise ValueError("no path")
+    return FileSettings(paths=(argument,))
+
+
+source = SourcePlugin(
+    kind="file",
+    settings=FileSettings,
+    parse=_parse,
+    make=lambda name, settings, key: FileSource(name, settings.paths, key=key),
+    usage="file:PATH",
+    samples=_samples,
+    check=_check,
+)
