@@ -13,7 +13,8 @@ import msgspec
 import collector.decoders
 from audit import wiring
 from audit.call import Call
-from audit.keys import first_key, load_or_create
+from audit.keys import first_key, key_path, load_or_create
+from audit.packs import Renewal, load_packs, pack_path
 from audit.say import Voice
 from audit.settings import Settings, duration_s, source_kinds, source_plugin
 from audit_events import plugins
@@ -25,6 +26,7 @@ from collector.sources.file import FileSettings
 from collector.store import open_or_create
 from collector.upkeep import Upkeep
 from policies.redact import default_redactor
+from policies.redact.engine import Redactor
 
 DEFAULT_DECODER = "native"
 _SOURCE_HINT = (
@@ -113,7 +115,12 @@ def plan(
 ) -> Plan:
     """Everything a collector needs; makes the store and its key if they are not there yet."""
     store = open_or_create(store_root)
-    key = load_or_create(key_dir, store.id)
+
+    def redactor() -> Redactor:
+        return default_redactor(load_or_create(key_dir, store.id), load_packs(packs))
+
+    packs = settings.redaction.packs
+    watched = [key_path(key_dir, store.id), *(pack_path(name) for name in packs)]
     prints = first_key(key_dir, store.id)
     sources: list[tuple[Source, DecoderPlugin]] = []
     for spec in specs:
@@ -126,7 +133,8 @@ def plan(
         store=store,
         watermark=key_dir / "keys" / f"{store.id}.seq",
         sources=sources,
-        redactor=default_redactor(key),
+        redactor=redactor(),
+        renew=Renewal(redactor, watched, note),
         host=settings.host or socket.gethostname(),
         version=version("sandtrail"),
         idle_us=duration_s(settings.runs.idle) * 1_000_000,

@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from audit import wiring
@@ -20,17 +20,21 @@ _MASKED_LINE: Final = "[REDACTED:line-too-long]"
 MAX_DEPTH: Final = 64
 
 
-def redactor(call: Call) -> "Redactor":
-    """With the key of the store if there is one, so that fingerprints agree; else one for now."""
+def redactor(call: Call, more_packs: Sequence[str] = ()) -> "Redactor":
+    """With the store's key if there is one, so that fingerprints agree (else one for now), and with
+    the packs of the settings and some more."""
     from audit.keys import load_or_create
+    from audit.packs import load_packs
     from policies.redact import default_redactor
     from policies.redact.fingerprint import KEY_BYTES, FingerprintKey
 
+    settings = wiring.load_settings(call).settings
+    pack = load_packs((*settings.redaction.packs, *more_packs))
     store = wiring.existing_store(call)
     if store is None:
-        return default_redactor(FingerprintKey(secrets.token_bytes(KEY_BYTES)))
-    keys = wiring.key_dir(wiring.load_settings(call).settings.keys)
-    return default_redactor(load_or_create(keys, wiring.store_id(store)))
+        return default_redactor(FingerprintKey(secrets.token_bytes(KEY_BYTES)), pack)
+    keys = wiring.key_dir(settings.keys)
+    return default_redactor(load_or_create(keys, wiring.store_id(store)), pack)
 
 
 class Masks(Protocol):

@@ -52,6 +52,12 @@ class RunSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     idle: Duration = "5m"
 
 
+class RedactionSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[redaction]: packs of rules, by path (from this file's folder) or by a shipped one's name."""
+
+    packs: tuple[str, ...] = ()
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that can be set."""
 
@@ -63,6 +69,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     seal: SealSettings = SealSettings()
     retention: RetentionSettings = RetentionSettings()
     runs: RunSettings = RunSettings()
+    redaction: RedactionSettings = RedactionSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,15 @@ def read(path: Path) -> Loaded:
         raise SettingsError(_toml_error(path, str(error))) from None
     settings = _checked(raw, path, text)
     origins = {".".join(keys): f"{path}:{_place(text, keys)[0]}" for keys in _leaves(raw)}
+    packs = tuple(_beside(path, name) for name in settings.redaction.packs)
+    settings = msgspec.structs.replace(settings, redaction=RedactionSettings(packs=packs))
     return Loaded(settings, path, origins)
+
+
+def _beside(path: Path, name: str) -> str:
+    """A pack's path as meant by the file that names it; a bare name stays one."""
+    bare = "/" not in name and not name.endswith((".yaml", ".yml"))
+    return name if bare else str(path.parent / Path(name).expanduser())
 
 
 def _beside(path: Path, name: str) -> str:

@@ -109,6 +109,10 @@ class Flow:
         self.first_reject: tuple[str, int] | None = None
         self.unfinished: dict[tuple[str, str], int] = {}
 
+    def redact_with(self, redactor: Redactor) -> None:
+        """Other rules, or another key, from the next turn on; what is open in a stream stays so."""
+        self._redactor = redactor
+
     def add(
         self,
         source: Source,

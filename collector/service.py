@@ -100,6 +100,8 @@ class Plan:
     on_step: Step = no_step
     limits: SealLimits = field(default_factory=SealLimits)
     upkeep: Callable[[Sealer], None] | None = None
+    # Asked between turns: a redactor to use from then on, None while nothing changed.
+    renew: Callable[[], Redactor | None] = lambda: None
 
 
 class Collector:
@@ -211,6 +213,8 @@ class Collector:
         while running or not self._queue.empty():
             if stop.is_set():
                 return
+            if (redactor := self._plan.renew()) is not None:
+                self.flow.redact_with(redactor)
             emissions, ended = self._take()
             running -= len(ended)
             for end in ended:

@@ -11,10 +11,16 @@ import pyarrow.compute as pc
 
 from audit_events.arrow import EVENT_SCHEMA
 from policies.redact.explain import Finding, find
-from policies.redact.fields import PATH_COLUMNS, Masked, mask_field, scanned_text
+from policies.redact.fields import (
+    PATH_COLUMNS,
+    Masked,
+    dropped_field,
+    mask_field,
+    scanned_text,
+)
 from policies.redact.fingerprint import FingerprintKey
 from policies.redact.mask import Masker
-from policies.redact.rule import Rule
+from policies.redact.rule import Keep, Rule
 from policies.redact.rules import rules_digest
 from policies.redact.scan import Hits
 from policies.redact.state import Open, State, Stream, dump_state, load_state
@@ -58,15 +64,25 @@ class _Column:
 class Redactor:
     """Masks secrets by a table of rules; one instance serves one loop."""
 
-    def __init__(self, rules: Sequence[Rule], key: FingerprintKey, *, engine: bool = True) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        key: FingerprintKey,
+        *,
+        engine: bool = True,
+        keeps: Sequence[Keep] = (),
+        drops: Sequence[tuple[str, str]] = (),
+    ) -> None:
         """Raises SelfTestError if the matching engine cannot be trusted.
 
         With `engine=False`, and where the engine is not installed, every text is a candidate of
-        every rule: the same answers, some hundred times slower.
+        every rule: the same answers, some hundred times slower. `keeps` are exceptions; `drops` are
+        columns that are masked whole, by name, with the kind that their marker shows.
         """
-        self._masker = Masker(rules, key, engine=engine)
+        self._masker = Masker(rules, key, engine=engine, keeps=keeps)
+        self._drops = dict(drops)
         # Which rules, and under which key: docs/decisions/0010.
-        self.digest = f"{rules_digest(tuple(rules))}-{key.id}"
+        self.digest = f"{rules_digest(rules, (tuple(keeps), tuple(drops)))}-{key.id}"
 
     @property
     def fast(self) -> bool:
@@ -117,7 +133,10 @@ class Redactor:
         it already are kept, so that doing it twice changes nothing; with `trusted=False` they are
         escaped, as `redact` does with what comes from a source.
         """
-        masked = mask_field(self._masker, column, text, trusted=trusted)
+        if kind := self._drops.get(column):
+            masked = dropped_field(column, text, f"[REDACTED:{kind}]")
+        else:
+            masked = mask_field(self._masker, column, text, trusted=trusted)
         return masked.text, masked.kinds
 
     def findings(
@@ -160,6 +179,11 @@ class Redactor:
                 left = opens(plain(text).text)
                 if left:
                     opened[value] = left
+        for column in columns if self._drops else ():
+            if kind := self._drops.get(column.name):
+                marker = f"[REDACTED:{kind}]"
+                texts = enumerate(column.distinct.to_pylist())
+                column.masked = {n: dropped_field(column.name, text, marker) for n, text in texts}
         return opened
 
     def _follow(
@@ -183,6 +207,8 @@ class Redactor:
             spans, after = continues(text, before)
             follow.set(stream, after)
             if spans:
+                if "message" in self._drops:
+                    continue
                 masked = mask_field(self._masker, "message", text, trusted=False, known=spans)
                 texts[row] = masked.text
                 tally.replace(row, masked)

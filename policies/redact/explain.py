@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from policies.redact.mask import MAX_TEXT_CHARS, Masker, surest
+from policies.redact.mask import MAX_TEXT_CHARS, DroppedField, Masker, surest
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,15 @@ class Finding:
 
 
 def find(masker: Masker, text: str, *, trusted: bool) -> list[Finding]:
-    """The findings in a text as stage 1 sees it; none in one over the bound."""
+    """The findings in a text as stage 1 sees it; none in one over the bound, or dropped."""
     if len(text) > MAX_TEXT_CHARS:
         return []
     found = []
-    for group in masker.groups(text, trusted=trusted):
+    try:
+        groups = masker.groups(text, trusted=trusted)
+    except DroppedField:
+        return []
+    for group in groups:
         named = surest(group)
         others = dict.fromkeys(s.rule.id for s in group if s.rule.id != named.rule.id)
         found.append(

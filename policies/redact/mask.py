@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from policies.redact.disguise import DISGUISES, open_disguises
 from policies.redact.fingerprint import FingerprintKey, fingerprint, normalise
-from policies.redact.rule import SECRET, Rule, Span
+from policies.redact.rule import SECRET, Keep, Rule, Span
 from policies.redact.scan import Hits, Scanner
 from policies.redact.streams import OPENS_KEY, OPENS_VALUE
 from policies.redact.values import guessable
@@ -38,11 +38,27 @@ class Patch:
     marker: str
 
 
+class DroppedField(Exception):  # noqa: N818 - no error: what a rule asked for
+    """A user's rule says that nothing of this field shall be stored."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.marker = f"{OPENING}{kind}]"
+
+
 class Masker:
     """All rules over one text at a time; the column scan tells it which rules to try."""
 
-    def __init__(self, rules: Sequence[Rule], key: FingerprintKey, *, engine: bool = True) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        key: FingerprintKey,
+        *,
+        engine: bool = True,
+        keeps: Sequence[Keep] = (),
+    ) -> None:
         """Raises SelfTestError if the matching engine cannot be trusted."""
+        self._keeps = keeps
         self._rules = (*rules, *DISGUISES, OPENS_KEY, OPENS_VALUE, _MARKER_SEEN)
         self._real = len(rules)
         self._disguises = range(len(rules), len(rules) + len(DISGUISES))
@@ -74,9 +90,31 @@ class Masker:
         *,
         trusted: bool,
     ) -> list[list[Span]]:
-        """What rules found, overlapping spans together; one mask each. Arguments as `patches`."""
+        """What rules found, overlapping spans together; one mask each. Arguments as `patches`.
+
+        Raises DroppedField if a user's rule wants all of the field gone.
+        """
         seen = MARKER.sub(_blank, text) if trusted and OPENING in text else text
-        return list(_groups([*known, *self._spans(plain(seen), ids, 0)]))
+        view = plain(seen)
+        spans = self._spans(view, ids, 0)
+        if spans and self._keeps:
+            spans = self._without_kept(view, spans)
+        for span in spans:
+            if span.rule.drops_field:
+                raise DroppedField(span.rule.kind)
+        return list(_groups([*known, *spans]))
+
+    def _without_kept(self, view: View, spans: list[Span]) -> list[Span]:
+        for keep in self._keeps:
+            kept = [view.back(*span) for span in keep.covers(view.text)]
+            spans = [
+                span
+                for span in spans
+                if (keep.rules and span.rule.id not in keep.rules)
+                or span.rule.user
+                or not any(low <= span.start and span.end <= high for low, high in kept)
+            ]
+        return spans
 
     def scan_one(self, text: str) -> list[int]:
         """The rules that stage 1 sees in one ASCII text."""
@@ -172,7 +210,7 @@ def _untouched(text: str, *, trusted: bool) -> str:
 
 
 def _confirmed(view: View, rule: Rule) -> Iterator[Span]:
-    for match in rule.confirm().finditer(view.text):
+    for match in rule.matches(view.text):
         if rule.check is not None and not rule.check(match):
             continue
         for start, end in rule.parts(match) if rule.parts else (match.span(SECRET),):

@@ -1,10 +1,10 @@
 """What a redaction rule is: one row that says how a kind of secret looks."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 # True if what the pattern found is a secret indeed.
 Check = Callable[[re.Match[str]], bool]
@@ -17,9 +17,12 @@ SECRET: Final = "secret"  # noqa: S105
 # The engine unrolls a bounded repeat; an unbounded one costs it nothing and finds no less.
 _LONG_REPEAT: Final = re.compile(r"\{0,[0-9]{2,}\}")
 _OPEN: Final = f"(?P<{SECRET}>"
+_NAMED_GROUP: Final = re.compile(r"\(\?P?<[A-Za-z_][A-Za-z0-9_]*>")
 
 # Lower is named first when two rules mask the same text.
-PROVIDER, SHAPE, CONTEXT, GUESS = 0, 1, 2, 3
+USER, PROVIDER, SHAPE, CONTEXT, GUESS = -1, 0, 1, 2, 3
+# A pattern of a user may be built against itself; ours are tested to be linear.
+USER_RULE_TIMEOUT_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +47,45 @@ class Rule:
     caseless: bool = False
     fingerprint: bool = True
     rank: int = CONTEXT
+    # A rule of a pack: its `proof` is the whole pattern, and it gets a time limit.
+    user: bool = False
+    drops_field: bool = False
     hits: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
     def scanned(self) -> str:
         """The pattern of stage 1: that of the proof, and wider where that is cheaper."""
+        if self.user:
+            return _NAMED_GROUP.sub("(?:", self.proof)
         return _LONG_REPEAT.sub("*", self.proof.replace(_OPEN, ""))
 
     def confirm(self) -> re.Pattern[str]:
         """The pattern of stage 2."""
         return _compile(self.proof, self.rest, self.caseless)
+
+    def matches(self, text: str) -> Iterator[Any]:
+        """Every match of stage 2. Raises TimeoutError if a user's pattern takes too long."""
+        if not self.user:
+            return self.confirm().finditer(text)
+        found: Iterator[Any] = _compile_user(self.proof, self.caseless).finditer(
+            text, timeout=USER_RULE_TIMEOUT_S
+        )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """A user's exception: what `pattern` covers is not masked by `rules` (by any, if empty)."""
+
+    id: str
+    pattern: str
+    caseless: bool = False
+    rules: tuple[str, ...] = ()
+
+    def covers(self, text: str) -> list[tuple[int, int]]:
+        """What is to be left alone. Raises TimeoutError if the pattern takes too long."""
+        pattern = _compile_user(self.pattern, self.caseless)
+        return [match.span(SECRET) for match in pattern.finditer(text, timeout=USER_RULE_TIMEOUT_S)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +103,13 @@ def _compile(proof: str, rest: str, caseless: bool) -> re.Pattern[str]:
     whole = proof + rest
     pattern = whole if _OPEN in whole else f"{_OPEN}{whole})"
     return re.compile(pattern, re.ASCII | re.MULTILINE | (re.IGNORECASE if caseless else 0))
+
+
+@cache
+def _compile_user(pattern: str, caseless: bool) -> Any:
+    # Of the two engines this one can be given a time limit.
+    import regex
+
+    whole = pattern if _OPEN in pattern else f"{_OPEN}{pattern})"
+    flags = regex.ASCII | regex.MULTILINE | (regex.IGNORECASE if caseless else 0)
+    return regex.compile(whole, flags)

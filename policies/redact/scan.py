@@ -90,6 +90,18 @@ class Scanner:
                 raise SelfTestError(f"redaction self-test: rule {self._rules[rule].id} is blind")
 
 
+def pattern_error(rule: Rule) -> str | None:
+    """What the engine has against a rule's pattern; None if nothing, or where it is missing."""
+    if not engine_available():
+        return None
+    try:
+        _build([rule], [])
+    # The wheel does not export the class of its error.
+    except Exception:  # noqa: BLE001
+        return "the scanning engine cannot take it"
+    return None
+
+
 def engine_available() -> bool:
     """Whether the fast engine can be imported here."""
     try:

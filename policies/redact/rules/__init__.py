@@ -1,5 +1,6 @@
 """The table of rules: one row a kind of secret, surest first."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -11,13 +12,15 @@ ALL_RULES: Final[tuple[Rule, ...]] = (
 )  # fmt: skip
 
 
-def rules_digest(rules: tuple[Rule, ...]) -> str:
-    """16 hex digits that change with any rule that could change an answer."""
+def rules_digest(rules: Sequence[Rule], exceptions: object = ((), ())) -> str:
+    """16 hex digits that change with any rule or exception that could change an answer."""
     digest = sha256()
+    if exceptions != ((), ()):
+        digest.update(repr(exceptions).encode() + b"\n")
     for rule in rules:
         check = rule.check.__name__ if rule.check else ""
         parts = rule.parts.__name__ if rule.parts else ""
         fields = (rule.id, rule.kind, rule.proof, rule.rest, check, parts,
-                  rule.caseless, rule.fingerprint, rule.rank)  # fmt: skip
+                  rule.caseless, rule.fingerprint, rule.rank, rule.user, rule.drops_field)  # fmt: skip
         digest.update(repr(fields).encode() + b"\n")
     return digest.hexdigest()[:16]
