@@ -60,6 +60,21 @@ _SCRIPTS: Final = """\
 
 stdout holds data only; everything else goes to stderr. --strict makes a gap in
 the window an error. Nothing is cut unless you say -n, and then we say so."""
+_SQL: Final = """\
+{prog} sql "SELECT policy_rule, count(*) FROM events WHERE decision = 'deny'
+    GROUP BY ALL ORDER BY 2 DESC"
+{prog} sql "SELECT date_trunc('hour', ts) AS hour, count(*) FROM events
+    GROUP BY ALL ORDER BY 1" --format csv
+{prog} sql "FROM events WHERE ts > now() - INTERVAL 1 DAY LIMIT 20"
+
+One SELECT in DuckDB's SQL. `events` holds every stored event once, archive and
+buffer alike. Nothing can be changed, and no other file and no network reached.
+A record that stands for several occurrences has them in count: sum(count).
+Notices are in it too, and the system's reports of the same operation
+(link = 'report'): WHERE kind = 'decision' AND link IS DISTINCT FROM 'report'
+
+Columns:
+{columns}"""
 _SUDO: Final = """\
 macOS has an /usr/sbin/audit of its own; `audit -t` there stops system auditing.
 With sudo, in plists, units and cron lines write "sandtrail": the same command.
@@ -75,7 +90,17 @@ def topics() -> dict[str, Callable[[str], str]]:
         "exit": lambda _prog: "\n".join(f"{int(c):>4}  {text}" for c, text in _EXITS.items()),
         "scripts": lambda prog: _SCRIPTS.format(prog=prog),
         "sudo": lambda _prog: _SUDO,
+        "sql": _sql,
     }
+
+
+def _sql(prog: str) -> str:
+    import textwrap
+
+    from audit_events.schema import COLUMN_NAMES
+
+    columns = textwrap.wrap(" ".join(("event_id", *COLUMN_NAMES)), 77)
+    return _SQL.format(prog=prog, columns="\n".join(f"  {line}" for line in columns))
 
 
 def _filters() -> str:

@@ -83,6 +83,23 @@ class Reader:
         """The same as an Arrow table that needs no pyarrow."""
         return self._over_readable(parts, query, self._table)
 
+    def view(self, parts: Sequence[Part]) -> Any:
+        """The engine, with `events` in it: every row of the parts that can be read."""
+        source = self._source([part for part in parts if self._usable(part)])
+        columns = "store || '-' || seq AS event_id, *"
+        rows = _with_literals(source)
+        try:
+            self._engine().execute(f"CREATE VIEW events AS SELECT {columns} FROM ({rows})")  # noqa: S608
+        except _engine_errors() as error:
+            if not self.check(parts):
+                raise _refused(error) from None
+            return self.view(parts)
+        return self._engine()
+
+    def check(self, parts: Sequence[Part]) -> bool:
+        """Read every value of every file once; True if files are damaged, which are then marked."""
+        return self._blame(parts, Query(f"bit_xor(hash({ARROW_COLUMNS}))"))
+
     def _over_readable(
         self, parts: Sequence[Part], query: Query, take: Callable[[str, Sequence[Any]], Any]
     ) -> Any:
@@ -225,6 +242,19 @@ def open_engine(files: Iterable[str], scratch: Path, *, threads: int = THREADS) 
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con
+
+
+def _with_literals(source: Clause) -> str:
+    """A view takes no parameters; ours are numbers and lists of file names."""
+    texts = source.sql.split("?")
+    values = [_literal(value) for value in source.params]
+    return texts[0] + "".join(v + t for v, t in zip(values, texts[1:], strict=True))
+
+
+def _literal(value: int | str | list[str]) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_literal(item) for item in value) + "]"
+    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
 def to_row(values: Sequence[Any]) -> Row:

@@ -10,6 +10,7 @@ import pytest
 
 from audit import commands
 from audit.main import run, split_options
+from audit.topics import topics
 from audit_events.errors import UsageError
 from tests.audit.story import ADMIN, NOW, StoryStore, at
 from tests.audit.terminal import ROOT, Terminal, environment, piped, watched
@@ -309,7 +310,7 @@ def test_debug_shows_the_traceback_only_when_asked(
     assert os.environ.get("AUDIT_DEBUG") is None
 
 
-@pytest.mark.parametrize("topic", ["filters", "times", "lines", "exit", "scripts", "sudo", "query"])
+@pytest.mark.parametrize("topic", [*topics(), "query"])
 def test_help_on_a_topic_fits_a_screen(topic: str, capfd: pytest.CaptureFixture[str]) -> None:
     """80 columns, and a word that is no topic lists those there are."""
     assert run(["sandtrail", "help", topic]) == 0
