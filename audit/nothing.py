@@ -22,11 +22,16 @@ MAX_SANDBOXES_NAMED: Final = 5
 
 
 def tell_nothing(
-    store: StorePaths, asked: Question, answer: Answer, screen: Screen, now: int
+    store: StorePaths,
+    asked: Question,
+    answer: Answer,
+    screen: Screen,
+    now: int,
+    what: str = "event",
 ) -> Exit:
     """Say that nothing matches and which filter made it so; PARTIAL if the record has gaps."""
     if answer.gaps:
-        for line in _over_a_gap(answer.gaps, asked, now, screen.voice.prog):
+        for line in _over_a_gap(answer.gaps, asked, now, screen.voice.prog, what):
             screen.voice.line(line)
         return Exit.PARTIAL
     if stranger := _unknown_sandbox(store, asked):
@@ -35,18 +40,18 @@ def tell_nothing(
     since = moment(asked.window.since, asked.zone, now) if asked.window.since else "the beginning"
     until = moment(asked.window.until, asked.zone, now) if asked.window.until else "now"
     screen.voice.line(
-        f"no event matches (searched {since} to {until}, {answer.searched:,} events, no gap)"
+        f"no {what} matches (searched {since} to {until}, {answer.searched:,} {what}s, no gap)"
     )
-    if screen.watched:
+    if screen.watched and what == "event":
         for line in _what_emptied_it(store, asked):
             screen.voice.line(line)
     return Exit.DONE
 
 
-def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int, prog: str) -> list[str]:
+def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int, prog: str, what: str) -> list[str]:
     names = ", ".join(sorted({gap.source for gap in gaps}))
     verb = "was" if all(gap.until is not None for gap in gaps) else "is"
-    lines = [f"no event found, but the record is incomplete: {names} {verb} unavailable"]
+    lines = [f"no {what} found, but the record is incomplete: {names} {verb} unavailable"]
     for gap in gaps[-MAX_GAPS_NAMED:]:
         since = clock(gap.since, asked.zone)
         until = "now" if gap.until is None else clock(gap.until, asked.zone)

@@ -120,7 +120,11 @@ def _who(row: Row, glyphs: Glyphs) -> str:
 
 
 def _system(row: Row, glyphs: Glyphs) -> str:
-    who = row.get("enforcer") or row["source"]
+    return system(row.get("enforcer") or row["source"], glyphs)
+
+
+def system(who: str, glyphs: Glyphs) -> str:
+    """The operating system behind an enforcer, else the enforcer's own name."""
     return _SYSTEMS.get(who) or safe(who, glyphs)
 
 

@@ -97,6 +97,7 @@ class Stats:
     total: Group
     times: Buckets | None
     reports: int
+    reporters: tuple[str, ...]
     searched: int
     upto: int
     gaps: tuple[Gap, ...] = ()
@@ -133,7 +134,7 @@ def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool
     where = all_of([compile_request(request), Clause(_only(request, counting))])
     with Reader(snapshot, parts, final=final) as reader:
         asked = _Asked(reader, parts, where)
-        reports = asked.reports() if counting.merged else ()
+        reports = asked.reports() if counting.merged else {}
         if reports:
             doubled = Clause("link = 'report' AND seq IN (SELECT unnest(?))", (list(reports),))
             asked = replace(asked, where=all_of([where, not_(doubled)]))
@@ -143,6 +144,7 @@ def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool
             total=next(iter(asked.groups(replace(counting, axes=()), None))),
             times=times,
             reports=len(reports or ()),
+            reporters=tuple(sorted(set((reports or {}).values()))),
             searched=sum(part.rows for part in parts),
             upto=snapshot.last_seq,
             gaps=snapshot.gaps(request.window),
@@ -188,15 +190,14 @@ class _Asked:
         width = len(keys)
         return [Group(row[:width], dict(zip(measures, row[width:], strict=True))) for row in found]
 
-    def reports(self) -> list[int] | None:
-        """The seq of reports whose own event matches too; None if there are too many to tell."""
-        tail = Clause(f"LIMIT {MAX_MERGED + 1}")
-        found = self.reader.rows(
-            self.parts, Query("seq, linked_seq", all_of([self.where, _IS_REPORT]), tail)
-        )
+    def reports(self) -> dict[int, str] | None:
+        """Reports whose own event matches too: seq and who told; None if too many to compare."""
+        columns = "seq, linked_seq, coalesce(enforcer, source)"
+        query = Query(columns, all_of([self.where, _IS_REPORT]), Clause(f"LIMIT {MAX_MERGED + 1}"))
+        found = self.reader.rows(self.parts, query)
         if len(found) > MAX_MERGED or not found:
-            return None if found else []
-        named = Clause("seq IN (SELECT unnest(?))", ([linked for _, linked in found],))
+            return None if found else {}
+        named = Clause("seq IN (SELECT unnest(?))", ([linked for _, linked, _ in found],))
         partners = Query("seq", all_of([self.where, not_(_IS_REPORT), named]))
         there = {seq for (seq,) in self.reader.rows(self.parts, partners)}
-        return [seq for seq, linked in found if linked in there]
+        return {seq: who for seq, linked, who in found if linked in there}

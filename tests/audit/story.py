@@ -214,6 +214,12 @@ class StoryStore:
             (row["correlation_id"], HOST, row["sandbox"], row["ts"], row["ts"], row["seq"],
              row["seq"], allow, deny),
         )  # fmt: skip
+        if deny:
+            rule = row.get("policy_rule") or f"({row.get('enforcer') or '?'})"
+            self.con.execute(
+                "INSERT INTO run_rules VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1",
+                (row["correlation_id"], rule),
+            )
 
     def gap(self, source: str, since: int, until: int | None, reason: str) -> None:
         """A line of the gaps table."""

@@ -42,7 +42,7 @@ def test_the_situation_fits_on_fourteen_lines(busy: StoryStore) -> None:
         "             1 network.egress.deny-all   connect 140.82.113.4:443",
         "             1 process.default-deny      exec /opt/homebrew/bin/node",
         "",
-        "  audit explain 4927 · audit tail -f --deny",
+        "  audit show last · audit explain 4927 · audit tail -f --deny",
     ]
     assert (seen.code, seen.err) == (0, "")
 
@@ -125,7 +125,7 @@ def test_explain_tells_what_is_known(story_store: Path, capfd: pytest.CaptureFix
         "rule  network.egress.deny-all (reported by openclaw)",
         "      agent-readonly, sha256:9c1e44…; its text is not recorded here",
         "",
-        "next  audit query --seq 4702:4722 · audit query --deny --run 7f3a91c2",
+        "next  audit show 4712 -C 10 · audit query --seq 4702:4722",
     ]
     assert run([*words, "7kq2m-4925"]) == 0
     out = capfd.readouterr().out

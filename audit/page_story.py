@@ -1,0 +1,274 @@
+"""`audit show RUN`: a run as a person would tell it (G8)."""
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from functools import partial
+from typing import Final
+
+from audit import render_cells as cells
+from audit import render_time as times
+from audit.page_event import system
+from audit.render_style import Glyphs, safe
+from audit.render_width import fit_target, keep_start, width
+from query.contracts import Gap
+from query.run_list import LIVE_US
+from query.story import Step, Story
+
+MAX_RUN_CELLS: Final = 40
+MAX_NAMES_TOLD: Final = 3
+_DIGEST_CHARS: Final = 6
+_MIN_TARGET_CELLS: Final = 12
+_NARROW_INDENT: Final = "    "
+_NO_CUT: Final = 1 << 20
+_VERBS: Final = {"unknown": "UNDECIDED ", "deny": "REFUSED "}
+_FLAGS: Final = {
+    "asked": "a person was asked",
+    "would-deny": "only reported: the sandbox was told not to refuse",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How and for whom: `columns` None cuts nothing; `ended` is when collecting ended, if so."""
+
+    prog: str
+    now: int
+    zone: tzinfo
+    glyphs: Glyphs
+    columns: int | None
+    ended: int | None
+    known: frozenset[str]
+
+    @property
+    def live(self) -> int:
+        """A run whose newest event is after this goes on."""
+        return self.now - LIVE_US
+
+
+def story_lines(story: Story, telling: Telling, *, filtered: bool = False) -> list[str]:
+    """The page."""
+    lines = [*head_lines(story, telling, filtered=filtered), ""]
+    for step in story.steps:
+        lines += _gap(step, telling) if isinstance(step, Gap) else _step(step, telling)
+    if not story.steps:
+        lines.append("nothing of it matches" if filtered else "nothing of it is stored any more")
+    lines += _last(story, telling)
+    if story.totals.deny and (way := what_next(story, telling)):
+        lines += ["", way]
+    return lines
+
+
+def head_lines(story: Story, telling: Telling, *, filtered: bool) -> list[str]:
+    """Which run, when, how much, and whether that is all."""
+    run, glyphs, zone = story.run, telling.glyphs, telling.zone
+    parts = [f"run {run_name(story, glyphs)}"]
+    parts.append(f"{safe(run.sandbox or 'no sandbox', glyphs)} on {safe(run.host, glyphs)}")
+    parts += [_policy(name, digest, glyphs) for name, digest in story.policies]
+    lasted = times.spoken(max(run.last_ts - run.first_ts, 0))
+    end = times.clock(run.last_ts, zone, millis=True)
+    if times.day(run.last_ts, zone) != times.day(run.first_ts, zone):
+        end = times.full(run.last_ts, zone, millis=True)
+    return [
+        f" {glyphs.dot} ".join(parts),
+        f"{times.full(run.first_ts, zone, millis=True)} to {end} ({lasted})",
+        totals(story),
+        *completeness(story, telling, partial(safe, glyphs=glyphs), filtered=filtered),
+    ]
+
+
+def run_name(story: Story, glyphs: Glyphs) -> str:
+    """The run's id, which can be pasted unless it is absurdly long."""
+    return keep_start(safe(story.run.correlation_id, glyphs), MAX_RUN_CELLS, glyphs.ellipsis)
+
+
+def _policy(name: str, digest: str | None, glyphs: Glyphs) -> str:
+    if not digest:
+        return safe(name, glyphs)
+    short = safe(digest.removeprefix("sha256:")[:_DIGEST_CHARS], glyphs)
+    return f"{safe(name, glyphs)} (sha256:{short}{glyphs.ellipsis})"
+
+
+def totals(story: Story) -> str:
+    """`219 allow, 5 deny, 1 secret masked`."""
+    found = story.totals
+    words = [f"{times.count(found.allow)} allow", f"{times.count(found.deny)} deny"]
+    words += [f"{times.count(found.unknown)} unknown"] if found.unknown else []
+    words += [f"{times.count(found.other)} without a decision"] if found.other else []
+    if found.secrets:
+        words.append(f"{times.count(found.secrets)} secret{'s' * (found.secrets != 1)} masked")
+    return ", ".join(words)
+
+
+def completeness(
+    story: Story, telling: Telling, quote: Callable[[str], str], *, filtered: bool
+) -> list[str]:
+    """Whether this is all, in a sentence; several where several things are missing."""
+    run = story.run
+    lines = [
+        f"record INCOMPLETE: {quote(file.path)} is damaged ({times.count(file.rows)} events)"
+        for file in story.damaged
+    ]
+    if story.gaps:
+        names = ", ".join(sorted({quote(gap.source) for gap in story.gaps}))
+        number = f"{len(story.gaps)} gap{'s' * (len(story.gaps) != 1)}"
+        lines.insert(0, f"record INCOMPLETE: {number} in this window ({names})")
+    counted = run.allow + run.deny + run.other
+    if story.more:
+        shown = f"the oldest {times.count(story.stored)} of {times.count(counted)} events"
+        rest = quote(f"{telling.prog} query --run {run.correlation_id}")
+        lines.append(f"told are {shown}; the rest: {rest}")
+    elif not filtered and not story.damaged and story.stored < counted:
+        lost = times.count(counted - story.stored)
+        lines.append(f"record INCOMPLETE: {lost} of its events are no longer stored")
+    if lines:
+        return lines
+    if telling.ended is not None:
+        when = times.clock(telling.ended, telling.zone)
+        return [f"record complete up to {when}, when collecting ended"]
+    return ["record complete: no gap in this window"]
+
+
+def _step(step: Step, telling: Telling) -> Iterator[str]:
+    columns, glyphs = telling.columns or _NO_CUT, telling.glyphs
+    before = f"{times.clock(step.row['ts'], telling.zone, millis=True)}  "
+    start, thing, end = _said(step, glyphs)
+    numbers = _numbers(step)
+    more = list(_more(step, telling))
+    whole = before + start + thing + end
+    if width(whole) + 2 + len(numbers) > columns:
+        room = columns - width(before + start + end)
+        if not more or width(thing) > room:
+            room = room - 2 - len(numbers) if not more else room
+        if room < min(_MIN_TARGET_CELLS, width(thing)):
+            yield (before + start).rstrip()
+            room = columns - len(_NARROW_INDENT) - width(end)
+            whole = _NARROW_INDENT + fit_target(thing, max(room, 1), glyphs.ellipsis) + end
+        else:
+            whole = before + start + fit_target(thing, room, glyphs.ellipsis) + end
+    if width(whole) + 2 + len(numbers) <= columns:
+        yield _flush(whole, numbers, telling.columns)
+        numbers = ""
+    else:
+        yield whole
+    indent = " " * (len(before) + 2)
+    for line in more:
+        yield from _continued(line, numbers, indent, telling)
+        numbers = ""
+    if numbers:
+        yield _flush(_NARROW_INDENT, numbers, telling.columns)
+
+
+def _continued(line: str, numbers: str, indent: str, telling: Telling) -> Iterator[str]:
+    columns = telling.columns or _NO_CUT
+    if width(indent + line) > columns:
+        indent = _NARROW_INDENT
+    parts = [line]
+    if width(indent + line) > columns and " " in line:
+        room = max(columns - len(indent), 20)
+        parts = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False)
+    for part in parts[:-1]:
+        yield indent + part
+    last = indent + parts[-1]
+    if numbers and width(last) + 2 + len(numbers) > columns:
+        yield last
+        yield _flush(indent, numbers, telling.columns)
+    else:
+        yield _flush(last, numbers, telling.columns) if numbers else last
+
+
+def _flush(left: str, right: str, columns: int | None) -> str:
+    space = 2 if columns is None else max(columns - width(left) - len(right), 2)
+    return left + " " * space + right
+
+
+def _said(step: Step, glyphs: Glyphs) -> tuple[str, str, str]:
+    """Who did what, to what, how often."""
+    row = step.row
+    often = f", {times.count(step.times)} times" if step.times > 1 else ""
+    if row["kind"] == "tool_call":
+        return _VERBS.get(row.get("decision", ""), "") + "tool ", cells.target(row, glyphs), often
+    who = cells.process(row, glyphs) or "somebody"
+    start = f"{_VERBS.get(row.get('decision', ''), '')}{who} {cells.access(row, glyphs)} "
+    if len(step.things) > 1 and step.folder:
+        often = often if step.times > len(step.things) else ""
+        number = f"{times.count(len(step.things))} files under "
+        return start + number, safe(step.folder, glyphs), often
+    return start, cells.target(row, glyphs), often
+
+
+def _numbers(step: Step) -> str:
+    first = step.row["seq"]
+    if step.last_seq == first or step.refused:
+        return str(first)
+    return f"{first} to {step.last_seq}"
+
+
+def _more(step: Step, telling: Telling) -> Iterator[str]:
+    glyphs, row = telling.glyphs, step.row
+    if step.refused:
+        yield cells.rule(row, glyphs) if row.get("policy_rule") else _nobody(step, glyphs)
+    for who in sorted(step.reporters):
+        yield f"{system(who, glyphs)} reported it too"
+    for flag in (row.get("flags") or "").split(","):
+        if flag in _FLAGS:
+            yield _FLAGS[flag]
+    if step.masked:
+        many = len(step.masked)
+        names = ", ".join(_mask(path, glyphs) for path in step.masked[:MAX_NAMES_TOLD])
+        rest = f", {glyphs.ellipsis}" if many > MAX_NAMES_TOLD else ""
+        yield f"{many} name{'s' * (many != 1)} held a secret: {names}{rest}"
+    elif step.secrets:
+        yield f"{step.secrets} secret{'s' * (step.secrets != 1)} masked"
+
+
+def _nobody(step: Step, glyphs: Glyphs) -> str:
+    who = step.row.get("enforcer")
+    return f"no rule known, by {system(who, glyphs)}" if who else "no rule known"
+
+
+def _mask(path: str, glyphs: Glyphs) -> str:
+    """The mask in a name, else the name."""
+    start = path.find("[REDACTED:")
+    end = path.find("]", start)
+    return safe(path[start : end + 1] if 0 <= start < end else path, glyphs)
+
+
+def _gap(gap: Gap, telling: Telling) -> Iterator[str]:
+    """A gap as a line of its own."""
+    glyphs = telling.glyphs
+    before = f"{times.clock(gap.since, telling.zone, millis=True)}  "
+    lasted = "not over yet"
+    if gap.until is not None:
+        lasted = times.spoken(max(gap.until - gap.since, 0))
+    reason = safe(gap.reason, glyphs)
+    text = f"GAP {safe(gap.source, glyphs)}, {lasted}: {reason}"
+    room = max((telling.columns or _NO_CUT) - len(before), 20)
+    yield before + keep_start(text, room, glyphs.ellipsis)
+
+
+def _last(story: Story, telling: Telling) -> list[str]:
+    if story.more:
+        return []
+    run = story.run
+    if run.last_ts > telling.live:
+        return [f"{times.clock(run.last_ts, telling.zone, millis=True)}  newest event; it goes on"]
+    last = next((step for step in reversed(story.steps) if isinstance(step, Step)), None)
+    if last is None or last.row["ts"] == run.last_ts or last.last_ts != run.last_ts:
+        return []
+    return [f"{times.clock(run.last_ts, telling.zone, millis=True)}  last event"]
+
+
+def what_next(story: Story, telling: Telling) -> str:
+    """What one would type about the refusals, of the commands that there are."""
+    name = run_name(story, telling.glyphs)
+    if "policy" in telling.known:
+        return f"what would change it   {telling.prog} policy suggest --run {name}"
+    first = next((step.row["seq"] for step in refusals(story.steps)), None)
+    return f"what decided it   {telling.prog} explain {first}" if first is not None else ""
+
+
+def refusals(steps: Sequence[Step | Gap]) -> list[Step]:
+    """The steps that were denied."""
+    return [step for step in steps if isinstance(step, Step) and step.refused]
