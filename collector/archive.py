@@ -5,6 +5,7 @@ refreshed before every check; commits never retry by themselves; hooks are off, 
 fails raises after the commit is in; delta-rs syncs nothing, so we sync the log ourselves.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +45,7 @@ _NO_DICTIONARY: Final = {*_DELTA_ENCODED, "message", "extra"}
 _COMMIT_NAME: Final = re.compile(r"(\d{20})\.json")
 _VERSION_IN_PATH: Final = re.compile(r"-v(\d+)-[0-9a-f]+\.parquet\Z")
 _METADATA_KEY: Final = "sandtrail"
+LOG_KEPT_S: Final = 7 * 86_400
 LAST_CHECKPOINT: Final = "_last_checkpoint"
 
 
@@ -201,6 +204,28 @@ class Archive:
             _sync_private(path)
         sync_folder(self.log)
 
+    def clean_log(self, now: datetime) -> int:
+        """Drop log files that no reader needs any more; how many.
+
+        The newest checkpoint may be damaged by a power cut, so everything since the one before it
+        stays; so does a week for readers of old versions, and what tells of a removal, for ever.
+        """
+        checkpoints = sorted(self.log.glob("*.checkpoint.parquet"))
+        if len(checkpoints) < 2:
+            return 0
+        oldest_kept = int(checkpoints[-2].name[:20])
+        before = now.timestamp() - LOG_KEPT_S
+        old = [log_file(self.log, v) for v in log_versions(self.log) if v < oldest_kept]
+        doomed = [
+            path
+            for path in (*old, *checkpoints[:-2])
+            if path.stat().st_mtime < before
+            and not (path.suffix == ".json" and _tells_removal(path))
+        ]
+        for path in doomed:
+            path.unlink()
+        return len(doomed)
+
     def discard(self, files: Sequence[ArchiveFile]) -> None:
         """Unlink files of a commit that failed, unless it is in after all."""
         self.refresh()
@@ -282,7 +307,9 @@ def log_file(log: Path, version: int) -> Path:
 def sync_log(log: Path, after: int, upto: int) -> None:
     """Make the log's versions `after` < v <= `upto` durable, and private."""
     for version in range(after + 1, upto + 1):
-        _sync_private(log_file(log, version))
+        # Before the second newest checkpoint there may be holes.
+        with contextlib.suppress(FileNotFoundError):
+            _sync_private(log_file(log, version))
     log.chmod(STORE_MODE)
     sync_folder(log)
 
@@ -294,6 +321,11 @@ def _sync_private(path: Path) -> None:
         sync_file(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _tells_removal(path: Path) -> bool:
+    words = commit_metadata(path.parent, int(path.stem))
+    return words is None or bool(words.get("removals"))
 
 
 def commit_metadata(log: Path, version: int) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ def compact(root: Path, date: str, paths: list[str]) -> dict[str, object]:
     The rows read back, in seq order, must have the same canonical digest as the rows read: a
     footer can be whole over a damaged page.
     """
-    rows = pa.concat_tables([read_file(root, path) for path in paths])
+    rows = pa.concat_tables([_read(root, path) for path in paths])
     rows = rows.sort_by([("seq", "ascending")])
     before = segment_digest(rows)
     denies_first = rows.sort_by([("decision", "descending"), ("ts", "ascending")])
@@ -37,12 +37,28 @@ def compact(root: Path, date: str, paths: list[str]) -> dict[str, object]:
     return asdict(written)
 
 
+class UnreadableError(Exception):
+    """A file that is to be replaced cannot be read: (its path, why)."""
+
+
+def _read(root: Path, path: str) -> pa.Table:
+    try:
+        return read_file(root, path)
+    except UnreadableError as error:
+        print(json.dumps({"unreadable": error.args[0], "reason": error.args[1]}))  # noqa: T201
+    except (OSError, pa.ArrowException) as error:
+        raise UnreadableError(path, reason_of(error)) from error
+
+
 def main() -> int:
-    """Read {root, date, paths} from stdin, print the new file's description."""
+    """Read {root, date, paths} from stdin, print the new file's description, or which of the files
+    is unreadable."""
     os.nice(NICENESS)
     order = json.load(sys.stdin)
     try:
         print(json.dumps(compact(Path(order["root"]), order["date"], order["paths"])))  # noqa: T201
+    except UnreadableError as error:
+        print(json.dumps({"unreadable": error.args[0], "reason": error.args[1]}))  # noqa: T201
     except (OSError, pa.ArrowException, ValueError) as error:
         print(reason_of(error), file=sys.stderr)  # noqa: T201
         return 1

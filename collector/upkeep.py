@@ -115,6 +115,8 @@ class Upkeep:
         self._above = above
         self._last_run = 0.0
         self._last_checkpoint = 0
+        # Damaged files, found out by a compaction: they stay as they are, for `verify` to name.
+        self._unreadable: set[str] = set()
 
     def __call__(self, sealer: Sealer) -> None:
         """Run when its time has come; called twice a second."""
@@ -132,11 +134,9 @@ class Upkeep:
         try:
             sealer.reconcile()
             done.unlinked = self.sweep(sealer, now)
-            for compaction in compactions(sealer.archive.live(), self._above):
-                self._compact(sealer, compaction)
-                done.compacted.append(compaction)
+            done.compacted = self._compact_days(sealer)
             done.removed = self._remove(sealer, now)
-            self._checkpoint(sealer)
+            self._checkpoint(sealer, now)
         except (DeltaError, OSError, sqlite3.Error, subprocess.SubprocessError) as error:
             raise StorageError(f"upkeep failed: {reason_of(error)}") from error
         return done
@@ -154,7 +154,16 @@ class Upkeep:
             )
         return len(paths)
 
-    def _compact(self, sealer: Sealer, compaction: Compaction) -> None:
+    def _compact_days(self, sealer: Sealer) -> list[Compaction]:
+        live = [file for file in sealer.archive.live() if file.path not in self._unreadable]
+        return [
+            compaction
+            for compaction in compactions(live, self._above)
+            if self._compact(sealer, compaction)
+        ]
+
+    def _compact(self, sealer: Sealer, compaction: Compaction) -> bool:
+        """False if one of the files is damaged: the day waits for the next turn, without it."""
         order = {
             "root": str(sealer.archive.root),
             "date": compaction.date,
@@ -169,7 +178,14 @@ class Upkeep:
         if ran.returncode:
             why = ran.stderr.strip().splitlines()[-1:] or ["killed"]
             raise StorageError(f"compaction of {compaction.date} failed: {why[0][:80]}")
-        written = ArchiveFile(**json.loads(ran.stdout))
+        said = json.loads(ran.stdout)
+        if "unreadable" in said:
+            self._unreadable.add(said["unreadable"])
+            self._say(
+                f"events/{said['unreadable']} is damaged and stays as it is: {said['reason']}"
+            )
+            return False
+        written = ArchiveFile(**said)
         with sealer.discarding([written]):
             if written.rows != sum(file.rows for file in compaction.files):
                 raise StorageError(f"compaction of {compaction.date} changed the number of rows")
@@ -179,6 +195,7 @@ class Upkeep:
             )
         sealer.step("compact.after-delta-commit")
         sealer.reconcile()
+        return True
 
     def _remove(self, sealer: Sealer, now: datetime) -> list[Removal]:
         if self._keep is None:
@@ -196,10 +213,11 @@ class Upkeep:
             taken.append(removal)
         return taken
 
-    def _checkpoint(self, sealer: Sealer) -> None:
+    def _checkpoint(self, sealer: Sealer, now: datetime) -> None:
         version = sealer.archive.version()
         if version - self._last_checkpoint >= CHECKPOINT_EVERY_COMMITS:
             sealer.archive.checkpoint()
+            sealer.archive.clean_log(now)
             self._last_checkpoint = version
 
 

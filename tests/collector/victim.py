@@ -1,7 +1,8 @@
 """A collector to be killed: run as a script by the crash tests, with small limits so that seals and
 compactions happen all the time. Kills itself with SIGKILL at the n-th time of a named step.
 
-argv: store, key folder, pattern, options as JSON {step, nth, once, every_s, fsize, rows, age_s}
+argv: store, key folder, pattern, options as JSON {step, nth, once, every_s, fsize,
+rows, age_s, above}
 """
 
 import json
@@ -72,7 +73,7 @@ def main() -> int:
         limits=SealLimits(
             rows=options.get("rows", 800), bytes=1 << 20, age_s=options.get("age_s", 0.25)
         ),
-        upkeep=Upkeep(None, print, every_s=every, above=3),
+        upkeep=Upkeep(None, print, every_s=every, above=options.get("above", 3)),
     )
     try:
         Collector(plan).run(stop, once=bool(options.get("once")))
