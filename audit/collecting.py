@@ -10,14 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-import collector.decoders
-from audit import wiring
+from audit import decoders, wiring
 from audit.call import Call
 from audit.keys import first_key, key_path, load_or_create
 from audit.packs import Renewal, load_packs, pack_path
 from audit.say import Voice
 from audit.settings import Settings, duration_s, source_kinds, source_plugin
-from audit_events import plugins
 from audit_events.errors import UsageError
 from collector.contracts import DecoderPlugin, Reason, Source, SourcePlugin, SourceSettings
 from collector.seal import SealLimits
@@ -28,7 +26,6 @@ from collector.upkeep import Upkeep
 from policies.redact import default_redactor
 from policies.redact.engine import Redactor
 
-DEFAULT_DECODER = "native"
 _SOURCE_HINT = (
     "--source NAME=KIND:ARG[,decoder=NAME], for example build=file:/var/log/build/*.jsonl"
 )
@@ -78,32 +75,6 @@ def parse_source(text: str) -> SourceSpec:
         ) from None
 
 
-def decoder_named(name: str) -> DecoderPlugin:
-    """A decoder by its file's name; UsageError with the known ones."""
-    found = _decoders()
-    if name not in found:
-        raise UsageError(f"no decoder {name}", hint="known: " + ", ".join(sorted(found)))
-    return found[name]
-
-
-def _decoders() -> dict[str, DecoderPlugin]:
-    return {
-        plugin.name: plugin
-        for plugin in plugins.find(collector.decoders, "decoder").values()
-        if isinstance(plugin, DecoderPlugin)
-    }
-
-
-def detect(spec: SourceSpec) -> DecoderPlugin:
-    """The decoder that recognises a source's first bytes; native if none does."""
-    found = _decoders()
-    for sample in spec.plugin.samples(spec.settings):
-        for name, plugin in sorted(found.items()):
-            if name != DEFAULT_DECODER and sample and plugin.recognises(sample):
-                return plugin
-    return found[DEFAULT_DECODER]
-
-
 def plan(
     store_root: Path,
     key_dir: Path,
@@ -124,9 +95,12 @@ def plan(
     prints = first_key(key_dir, store.id)
     sources: list[tuple[Source, DecoderPlugin]] = []
     for spec in specs:
-        plugin = decoder_named(spec.decoder) if spec.decoder else detect(spec)
-        if spec.decoder is None and plugin.name != DEFAULT_DECODER:
-            note(f"{spec.name} is read as {plugin.name} (--decoder {DEFAULT_DECODER} to refuse)")
+        if spec.decoder:
+            plugin = decoders.named(spec.decoder, settings.decoders)
+        else:
+            plugin = decoders.detect(spec.plugin.samples(spec.settings))
+        if spec.decoder is None and plugin.name != decoders.DEFAULT:
+            note(f"{spec.name} is read as {plugin.name} (--decoder {decoders.DEFAULT} to refuse)")
         sources.append((spec.plugin.make(spec.name, spec.settings, prints.secret), plugin))
     keep = settings.retention.keep
     return Plan(

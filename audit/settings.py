@@ -17,6 +17,7 @@ import collector.sources
 from audit_events import plugins
 from audit_events.errors import SettingsError
 from collector.contracts import SourcePlugin, SourceSettings
+from collector.decoders.mapping import parse_table
 
 FILE_NAME: Final = "audit.toml"
 # Settings are a page or two; this bounds what a wrong path can make us read.
@@ -65,7 +66,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     host: str | None = None
     keys: str | None = None
     log_command: bool = True
-    sources: dict[str, SourceSettings] = {}
+    # [sources.NAME]: what may stand there is the plug-in's model, by `kind`.
+    sources: dict[str, Any] = {}
+    # [decoders.NAME]: a table as collector/decoders/mapping.py takes it.
+    decoders: dict[str, dict[str, Any]] = {}
     seal: SealSettings = SealSettings()
     retention: RetentionSettings = RetentionSettings()
     runs: RunSettings = RunSettings()
@@ -93,12 +97,6 @@ def read(path: Path) -> Loaded:
     packs = tuple(_beside(path, name) for name in settings.redaction.packs)
     settings = msgspec.structs.replace(settings, redaction=RedactionSettings(packs=packs))
     return Loaded(settings, path, origins)
-
-
-def _beside(path: Path, name: str) -> str:
-    """A pack's path as meant by the file that names it; a bare name stays one."""
-    bare = "/" not in name and not name.endswith((".yaml", ".yml"))
-    return name if bare else str(path.parent / Path(name).expanduser())
 
 
 def _beside(path: Path, name: str) -> str:
@@ -139,7 +137,21 @@ def _checked(raw: dict[str, Any], path: Path, text: str) -> Settings:
         name: _convert(table, _source_model(name, table, path, text), ("sources", name), path, text)
         for name, table in settings.sources.items()
     }
+    for name, table in settings.decoders.items():
+        _check_table(name, table, path, text)
     return msgspec.structs.replace(settings, sources=sources)
+
+
+def _check_table(name: str, table: dict[str, Any], path: Path, text: str) -> None:
+    """A decoder's table must be whole before anything is read with it."""
+    try:
+        parse_table(table, "")
+    except SettingsError as error:
+        where, _, words = error.message.removeprefix(": ").rpartition(": ")
+        keys = ("decoders", name, *(part for part in where.split(".") if part))
+        line, column = _place(text, keys)
+        said = f"{path}:{line}:{column}: {'.'.join(keys)}: {words}"
+        raise SettingsError(said, hint=error.hint) from None
 
 
 def _source_model(name: str, table: Any, path: Path, text: str) -> Any:

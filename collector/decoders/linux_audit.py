@@ -208,6 +208,24 @@ class LinuxAuditDecoder:
         )
 
 
+def explain(raw: bytes) -> list[str]:
+    """Each line: its record's type and what was undone in it."""
+    steps = []
+    for line in text.from_bytes(raw).removesuffix("\n").split("\n"):
+        journal = linux_journal.message_of(line) if line.startswith("{") else None
+        record = linux_fields.parse(journal or line)
+        if record is None:
+            steps.append("no audit record")
+            continue
+        words = [f"record {record.type}"]
+        words += ["inside a journal entry"] if journal else []
+        words += ["enriched: names behind 0x1d"] if "\x1d" in line else []
+        words += ["behind a name that the kernel does not use"] if record.forged else []
+        words += ["no serial: an event of its own"] if record.yearless else []
+        steps.append(", ".join(words))
+    return steps
+
+
 def recognises(sample: bytes) -> bool:
     """Whether the first lines hold audit records."""
     return _IN_LOG.search(sample) is not None

@@ -209,6 +209,16 @@ def _line_bounds(data: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int
     return starts, ends
 
 
+def explain(raw: bytes) -> list[str]:
+    """Which of the three forms the lines have."""
+    line = raw.strip()
+    if line.startswith(b"{"):
+        return ["one JSON object a line"]
+    if b"\n" in line:
+        return ["a block: key=value a line, up to a blank line or the next ts="]
+    return ["logfmt: key=value on one line, values with blanks in quotes"]
+
+
 def recognises(sample: bytes) -> bool:
     """Whether at least half of the first lines name a decision, rule, tool or sandbox."""
     lines = [line for line in sample.splitlines()[:_RECOGNISED_LINES] if line.strip()]

@@ -123,6 +123,20 @@ def _unescaped(value: str) -> str:
     return value.replace("<pipe>", "|").replace("\\n", "\n").replace("\\r", "\r")
 
 
+def explain(raw: bytes) -> list[str]:
+    """Text or JSON, and by what rule its fields were told apart."""
+    if raw.lstrip()[:1] == b"{":
+        return ["one message of the protocol in JSON"]
+    if b"action=FILE_ACCESS|" not in raw:
+        return ["text: key=value between bars, the first of two equal keys is real"]
+    steps = ["text: the path is whatever lies between path= and the last access_type=, decision="]
+    if raw.count(_IMITATED.encode()) > 1:
+        steps.append("the file's name imitates the fields behind it: two readings")
+    if b"\n" in raw.rstrip(b"\n"):
+        steps.append("a line break in the file's name: the record goes on behind it")
+    return steps
+
+
 def recognises(sample: bytes) -> bool:
     """Whether the first lines are santad's."""
     return b"santad: action=" in sample or sample.startswith(b"action=")

@@ -17,6 +17,7 @@ from collector.decoders.batches import batch_from
 from collector.decoders.lines import LineReader, is_closed_object
 from collector.decoders.row import Row, gap
 from collector.decoders.seatbelt_entry import Entry, event
+from collector.decoders.seatbelt_explained import explain
 from collector.decoders.seatbelt_message import CUT
 
 # A sandboxd report has about 20 lines, an entry of `--style json` about 40.
@@ -245,4 +246,5 @@ def recognises(sample: bytes) -> bool:
     return _SIGNS.search(sample) is not None
 
 
+__all__ = ["SeatbeltDecoder", "decoder", "explain", "recognises"]
 decoder = DecoderPlugin(name="seatbelt", make=SeatbeltDecoder, recognises=recognises)

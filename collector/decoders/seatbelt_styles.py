@@ -37,6 +37,7 @@ _STYLES: Final = tuple(
         _STAMP + r" (?:[A-Z][A-Za-z ] +)?(?P<process>[A-Za-z][A-Za-z.]*) +(?P<message>.*)",
     )
 )  # fmt: skip
+_NAMES: Final = ("compact", "default", "syslog", "old syslog", "Console copy")
 # Messages without the line around them.
 _BARE: Final = ("Sandbox apply: ", "Sandbox reporting: ", "AUTHREQ_", "log: ")
 _HEADLESS: Final = re.compile(
@@ -79,6 +80,14 @@ def parse(line: str) -> Entry | None:
     if _HEADLESS.match(line):
         return Entry(line, headless=True)
     return None
+
+
+def style_of(line: str) -> str:
+    """How `log` or its reader laid the line out, in words."""
+    for number, style in enumerate(_STYLES):
+        if style.fullmatch(line):
+            return f"style {_NAMES[number]}" if number < len(_NAMES) else "an excerpt"
+    return "a bare message"
 
 
 def _entry(line: str, found: dict[str, str | None]) -> Entry:
