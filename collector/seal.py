@@ -256,6 +256,22 @@ class Sealer:
                 for r in words.get("removals", ())
             ],
         )
+        self._record_rewrites(words.get("rewrites", []))
+
+    def _record_rewrites(self, rewrites: list[dict[str, Any]]) -> None:
+        """A purge changed rows: segments get their new digests, the old files no grace."""
+        now = time.time_ns() // 1000
+        for r in rewrites:
+            self.connection.execute(
+                "INSERT INTO rewrites VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (r["date"], now, r["rows"], r["changed"], r["min_seq"], r["max_seq"],
+                 r["reason"], r["rules"], r["old"], r["new"]),
+            )  # fmt: skip
+            self.connection.executemany(
+                "UPDATE segments SET sha256 = ? WHERE first_seq = ? AND date = ?",
+                [(s["new"], s["first_seq"], s["date"]) for s in r["segments"]],
+            )
+            self.connection.execute("UPDATE retired SET at = 0 WHERE path = ?", (r["path"],))
 
     def delete_sealed(self) -> None:
         """Delete rows that readers no longer take from the spool, a few a transaction."""

@@ -48,6 +48,20 @@ def list_(ctx: typer.Context, asked: Asked, words: Words = None, json: Json = Fa
     return secrets.show_kinds(ctx.obj, store, question, as_json=json)
 
 
+@command.command(cls=_PLAIN)
+def purge(ctx: typer.Context, since: Since = None, dry_run: DryRun = False) -> int:
+    """Mask stored events anew by today's rules; old files are gone at once, seqs stay.
+
+    audit secrets purge --since 7d --dry-run
+    audit secrets purge --since 7d
+    """
+    from audit import purging
+
+    if dry_run:
+        return purging.foresee(ctx.obj, since)
+    return purging.purge(ctx.obj, since)
+
+
 @command.command("rotate-key", cls=_PLAIN)
 def rotate_key(ctx: typer.Context) -> int:
     """Give the store a new fingerprint key; old ones are kept beside it, so that find finds.
