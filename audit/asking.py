@@ -43,6 +43,8 @@ class Question:
     window: Window
     zone: tzinfo
     warnings: tuple[str, ...] = ()
+    # --since and --until as typed, to be named as typed.
+    typed: Mapping[str, str] = field(default_factory=dict)
 
     def request(self, limit: int | None, *, oldest: bool = False, order: str = "asc") -> Request:
         """The question with a limit and an order of display."""
@@ -147,7 +149,9 @@ def question(
     for flag, given in values.items():
         for value in given:
             BY_FLAG[flag].clause(value.removeprefix("!"))
-    return Question(values, found, zone, tuple(warnings))
+    typed = {"since": asked.since, "until": asked.until}
+    named = {flag: text for flag, text in typed.items() if text is not None}
+    return Question(values, found, zone, tuple(warnings), named)
 
 
 def _word(word: str, sandboxes: Callable[[], Sequence[str]]) -> tuple[str, str]:

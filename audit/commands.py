@@ -15,7 +15,7 @@ from audit.call import Call
 from audit_events.errors import UsageError
 
 # Typer takes as long to import as everything else that these need together.
-_PLAIN: Final = {"status": "audit.states", "gaps": "audit.states"}
+_PLAIN: Final = {"status": "audit.states", "gaps": "audit.states", "runs": "audit.running"}
 # Words that people try, and what they may have meant (SCREENS T12).
 _MEANT: Final = {
     "rotate": (

@@ -11,7 +11,7 @@ from audit import wiring
 from audit.asking import Question
 from audit.call import Call
 from audit.nothing import tell_nothing
-from audit.querying import Limit, arrow_batches, tell_damaged
+from audit.querying import Limit, arrow_batches, searched_by, tell_damaged
 from audit.render_time import count, size
 from audit.screen import Screen
 from audit_events.errors import Exit, UsageError
@@ -171,7 +171,6 @@ def _batches(
     result.upto = after
     for page in engine.pages(store, asked.request(None), after):
         result.damaged.update({file.path: file for file in page.damaged})
-        result.searched += page.rows
         for batch in arrow_batches(page.table):
             taken = batch if left is None else batch.slice(0, left)
             if taken.num_rows:
@@ -268,7 +267,8 @@ def _conclude(
         return Exit.DONE
     if not content.rows:
         gaps: tuple[Gap, ...] = views.gaps(store, asked.window)
-        answer = Answer([], False, result.searched, result.upto, gaps, damaged)
+        searched = result.searched or searched_by(store, asked)
+        answer = Answer([], False, searched, result.upto, gaps, damaged)
         code = tell_nothing(store, asked, answer, screen, call.now())
         return Exit.PARTIAL if damaged else code
     if not order.quiet:

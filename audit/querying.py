@@ -198,7 +198,8 @@ def _whole_table(
         number += len(rows)
         lines = fold(merge(rows)) if merged else [line_of(row) for row in rows]
         output.put_painted(text_of(lines, screen, renderer))
-    return Found(number, _gaps(store, asked), tuple(damaged.values()))
+    searched = 0 if number else searched_by(store, asked)
+    return Found(number, _gaps(store, asked), tuple(damaged.values()), searched)
 
 
 def _gaps(store: StorePaths, asked: Question) -> tuple[Gap, ...]:
@@ -253,7 +254,15 @@ def _paged(
         number += page.rows
         for batch in arrow_batches(page.table):
             put(encoder.batch(batch))
-    return Found(number, _gaps(store, asked), tuple(damaged.values()))
+    searched = 0 if number else searched_by(store, asked)
+    return Found(number, _gaps(store, asked), tuple(damaged.values()), searched)
+
+
+def searched_by(store: StorePaths, asked: Question) -> int:
+    """In how many events nothing was found: for an answer that came in pages."""
+    from query import engine
+
+    return engine.count(store, asked.request(None)).searched
 
 
 def arrow_batches(table: Any) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from audit.render_time import clock, count, duration, spoken
 from audit.screen import Screen
 from audit_events.errors import Exit, UsageError
 from audit_events.layout import StorePaths
-from query.contracts import Gap, Row
+from query.contracts import Gap, Row, Window
 
 if TYPE_CHECKING:
     from query.trail import News
@@ -139,6 +139,7 @@ class _Live:
     upto: int = 0
     told_gaps: set[int] = field(default_factory=set)
     collector: str = ""
+    ended: int | None = None
     looked_at: float = -TICK_S
     spoke_at: float = 0.0
     quiet_at: float = 0.0
@@ -202,13 +203,27 @@ def _watch_collector(live: _Live) -> None:
     if found.state == live.collector:
         return
     before, live.collector = live.collector, found.state
+    live.ended = live.ended if found.state == "running" else found.stopped or found.heartbeat
     if found.state == "running" and before:
         _hush(live)
-        started = found.started or live.call.now()
-        live.screen.voice.note(f"collector started {clock(started, live.asked.zone)}")
+        live.screen.voice.note(_back(live, found))
     elif found.state != "running":
         _hush(live)
         live.screen.voice.warning(*_nobody(live, found))
+
+
+def _back(live: _Live, found: "Collector") -> str:
+    """Since when somebody collects again, and for how long nobody did."""
+    from query import views
+
+    zone, started = live.asked.zone, found.started or live.call.now()
+    text = f"collector started {clock(started, zone)}"
+    if live.ended is None or live.ended >= started:
+        return text
+    text += f"; nothing was read from {clock(live.ended, zone)} to {clock(started, zone)}"
+    meanwhile = views.gaps(live.store, Window(live.ended, started))
+    told = [gap.seq for gap in meanwhile if gap.seq is not None]
+    return f"{text} (gap #{told[-1]})" if told else text
 
 
 def _nobody(live: _Live, found: "Collector") -> tuple[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from audit.call import Call
-from audit.render_time import duration, size
+from audit.render_time import size, spoken
 from audit_events.errors import SettingsError, StorageError
 from audit_events.layout import StorePaths
 
@@ -142,7 +142,7 @@ def _state(call: Call, path: Path) -> str:
     if os.access(path, os.R_OK | os.X_OK):
         return "holds no store"
     written = max(call.now() - int(found.st_mtime * 1e6), 0)
-    return f"belongs to {_owner(found.st_uid)}, written {duration(written)} ago"
+    return f"belongs to {_owner(found.st_uid)}, written {spoken(written)} ago"
 
 
 def _owner(uid: int) -> str:

@@ -65,9 +65,11 @@ def answer(store: StorePaths, request: Request) -> Answer:
     return with_snapshot(store, lambda snapshot, final: _answer(snapshot, request, final))
 
 
-def count(store: StorePaths, request: Request) -> Count:
-    """How much matches, whatever `limit`; errors as `answer`."""
-    return with_snapshot(store, lambda snapshot, final: _count(snapshot, request, final))
+def count(store: StorePaths, request: Request, *, patience_s: float | None = None) -> Count:
+    """How much matches, whatever `limit`; errors as `answer`, QueryError after `patience_s` too."""
+    return with_snapshot(
+        store, lambda snapshot, final: _count(snapshot, request, final, patience_s)
+    )
 
 
 def pages(
@@ -220,11 +222,13 @@ def _may_hold_nearer(part: Part, seq: int, *, oldest: bool) -> bool:
     return part.min_seq < seq if oldest else part.max_seq > seq
 
 
-def _count(snapshot: Snapshot, request: Request, final: bool) -> Count:
+def _count(
+    snapshot: Snapshot, request: Request, final: bool, patience_s: float | None = None
+) -> Count:
     request = replace(with_runs_resolved(request, snapshot.con), limit=None)
     parts = prune(snapshot.parts, request)
     columns = "count(*), coalesce(sum(count) FILTER (WHERE kind <> 'gap'), 0)::BIGINT"
-    with Reader(snapshot, parts, final=final) as reader:
+    with Reader(snapshot, parts, final=final, patience_s=patience_s) as reader:
         records, events = reader.rows(parts, Query(columns, compile_request(request)))[0]
         return Count(
             records=records,

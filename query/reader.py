@@ -1,6 +1,7 @@
 """Archive files and spool batches as one relation in DuckDB, and what to do with a damaged one."""
 
 import io
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,16 +48,26 @@ class Reader:
     """Asks parts of one snapshot; remembers which files could not be read.
 
     `final` says that a missing file is damage; otherwise it raises MissingFileError, for the caller
-    to try a new snapshot. Only files among `parts` can be read at all.
+    to try a new snapshot. Only files among `parts` can be read at all. After `patience_s` seconds
+    the engine is interrupted, which is a QueryError.
     """
 
-    def __init__(self, snapshot: Snapshot, parts: Sequence[Part], *, final: bool) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        parts: Sequence[Part],
+        *,
+        final: bool,
+        patience_s: float | None = None,
+    ) -> None:
         self._snapshot = snapshot
         self._final = final
         self._files = [part for part in parts if part.path is not None]
         self._bad: dict[str, Damaged] = {}
         self._checked: set[str] = set()
         self._con: Any = None
+        self._patience_s = patience_s
+        self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -213,9 +224,16 @@ class Reader:
             self._con = open_engine(
                 [str(self._file(part)) for part in self._files], self._snapshot.paths.tmp
             )
+            if self._patience_s is not None:
+                self._timer = threading.Timer(self._patience_s, self._con.interrupt)
+                self._timer.start()
         return self._con
 
     def _close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+            self._timer = None
         if self._con is not None:
             self._con.close()
             self._con = None
@@ -327,5 +345,7 @@ def _refused(error: Exception) -> QueryError:
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return QueryError(f"the query needs more than {MEMORY_LIMIT}", hint="narrow it: --since 1d")
+    if isinstance(error, duckdb.InterruptException):
+        return QueryError("the query took longer than it may")
     # The engine's text may quote values of events.
     return QueryError(f"the query engine failed ({type(error).__name__})")

@@ -242,7 +242,7 @@ def test_an_empty_answer_says_which_filter_emptied_it(story_store: Path) -> None
     assert seen.err.splitlines()[1:] == [
         "no event matches (searched 17:05+09 to now, 231 events, no gap)",
         "  without --path /nope   231",
-        "  without --since          0",
+        "  without --since 1h       0",
     ]
 
 
