@@ -1,9 +1,9 @@
 """An empty answer says why it is empty, and is never called empty over a gap (SCREENS T1)."""
 
-import difflib
 import re
+import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from audit.asking import Question
 from audit.render_time import clock, moment, spoken
 from audit.screen import Screen
-from audit_events.errors import Exit
+from audit_events.errors import Exit, QueryError
 from audit_events.layout import StorePaths
 from query.contracts import Answer, Gap
 
@@ -19,6 +19,8 @@ from query.contracts import Answer, Gap
 MAX_SEARCH_S: Final = 0.3
 MAX_GAPS_NAMED: Final = 3
 MAX_SANDBOXES_NAMED: Final = 5
+MAX_HOMES_NAMED: Final = 2
+_HOME: Final = re.compile(r"/(?:Users|home)/[^/]+")
 
 
 def tell_nothing(
@@ -43,7 +45,7 @@ def tell_nothing(
         f"no {what} matches (searched {since} to {until}, {answer.searched:,} {what}s, no gap)"
     )
     if screen.watched and what == "event":
-        for line in _what_emptied_it(store, asked):
+        for line in _what_emptied_it(store, asked, screen.voice.prog):
             screen.voice.line(line)
     return Exit.DONE
 
@@ -70,6 +72,8 @@ def _unknown_sandbox(store: StorePaths, asked: Question) -> str | None:
     known = views.known_sandboxes(store) if len(names) == 1 else []
     if not known or names[0] in known:
         return None
+    import difflib
+
     near = difflib.get_close_matches(names[0], known, n=1)
     guess = f" (did you mean {near[0]}?)" if near else ""
     shown = ", ".join(known[:MAX_SANDBOXES_NAMED])
@@ -77,32 +81,87 @@ def _unknown_sandbox(store: StorePaths, asked: Question) -> str | None:
     return f'no event from sandbox "{names[0]}", ever; known: {shown}{more}{guess}'
 
 
-def _what_emptied_it(store: StorePaths, asked: Question) -> list[str]:
+def _what_emptied_it(store: StorePaths, asked: Question, prog: str) -> list[str]:
     """How many events would match without each filter, as far as the time goes."""
-    from query import engine
-
-    counts: list[tuple[str, int]] = []
-    deadline = time.monotonic() + MAX_SEARCH_S
-    for name, without in _weaker(asked):
-        if time.monotonic() > deadline:
-            break
-        counts.append((name, engine.count(store, without.request(None)).records))
+    counts = list(_shares(store, asked))
     wide = max((len(name) for name, _ in counts), default=0)
     numbers = max((len(f"{number:,}") for _, number in counts), default=0)
     lines = [f"  without {name:<{wide}}   {number:>{numbers},}" for name, number in counts]
+    return [*lines, *_about_home(store, asked, prog)]
+
+
+def _shares(store: StorePaths, asked: Question) -> Iterator[tuple[str, int]]:
+    from query import engine
+
+    deadline = time.monotonic() + MAX_SEARCH_S
+    for name, without in _weaker(asked):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        try:
+            yield name, engine.count(store, without.request(None), patience_s=left).records
+        except QueryError:
+            return
+
+
+def _about_home(store: StorePaths, asked: Question, prog: str) -> list[str]:
+    """The shell wrote our home for `~`; the agents have another."""
     home = str(Path.home())
-    if any(value.startswith(home) for value in asked.values.get("path", ())):
-        lines.append(f"  note: ~ is your home ({home}); agents may have another")
-    return lines if len(lines) > 1 or asked.values else []
+    ours = [path for path in asked.values.get("path", ()) if _under(path, home)]
+    if not ours:
+        return []
+    homes = sorted(
+        {found[0] for row in _refused(store) if (found := _HOME.match(row)) and found[0] != home}
+    )
+    theirs = f"agents here use {', '.join(homes[:MAX_HOMES_NAMED])}" if homes else ""
+    lines = [f"  note: ~ is your home ({home}); {theirs or 'agents may have another'}"]
+    if "*" not in ours[0] and ours[0] != home:
+        lines.append(f"  try:  {prog} query {_flags(asked, ours[0])}")
+    return lines
+
+
+def _under(path: str, home: str) -> bool:
+    return path == home or path.startswith(f"{home}/")
+
+
+def _refused(store: StorePaths) -> list[str]:
+    from query import views
+
+    return [row["path"] for row in views.hot_denies(store) if row.get("path")]
+
+
+def _flags(asked: Question, path: str) -> str:
+    """The same question, the path below any folder."""
+    words = []
+    for flag, values in asked.values.items():
+        for value in values:
+            meant = f"**/{Path(path).name}" if (flag, value) == ("path", path) else value
+            words.append(_flag(flag, _quoted(meant)))
+    return " ".join(words)
+
+
+def _flag(flag: str, value: str) -> str:
+    short = flag == "decision" and value in ("deny", "allow")
+    return f"--{value}" if short else f"--{flag} {value}"
+
+
+def _quoted(value: str) -> str:
+    """As one would write it: double quotes where they are enough."""
+    if value == shlex.quote(value):
+        return value
+    return shlex.quote(value) if re.search(r'["\\$`!]', value) else f'"{value}"'
 
 
 def _weaker(asked: Question) -> list[tuple[str, Question]]:
     found = []
     for flag, values in asked.values.items():
         rest = {name: given for name, given in asked.values.items() if name != flag}
-        found.append((f"--{flag} {' '.join(values)}", replace(asked, values=rest)))
-    if asked.window.since is not None:
-        found.append(("--since", replace(asked, window=replace(asked.window, since=None))))
-    if asked.window.until is not None:
-        found.append(("--until", replace(asked, window=replace(asked.window, until=None))))
+        found.append((_flag(flag, " ".join(values)), replace(asked, values=rest)))
+    window = asked.window
+    if window.since is not None:
+        without = replace(asked, window=replace(window, since=None))
+        found.append((f"--since {asked.typed.get('since', '')}".rstrip(), without))
+    if window.until is not None:
+        without = replace(asked, window=replace(window, until=None))
+        found.append((f"--until {asked.typed.get('until', '')}".rstrip(), without))
     return found
