@@ -25,6 +25,8 @@ _WORDS: Final = {
     "": None, "null": None, "Null": None, "NULL": None, "~": None,
     "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
+_ALIAS: Final = "an unquoted * is read as an alias, and aliases are not taken"
+_QUOTE_STAR: Final = 'a value that starts with "*" must be quoted: "**/.ssh/**"'
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -81,8 +83,8 @@ def load(text: str) -> Document:
         root = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         raise YamlError([_syntax(error, text)]) from None
-    except yaml.YAMLError:
-        raise YamlError([Problem(1, 1, "not YAML: a character that may not stand there")]) from None
+    except yaml.YAMLError as error:
+        raise YamlError([_bad_character(error, text)]) from None
     if root is None:
         raise YamlError([Problem(1, 1, "empty")])
     document = Document(None)
@@ -99,8 +101,7 @@ def _events_problems(text: str) -> Iterator[Problem]:
         mark: Any = event.start_mark
         place = (mark.line + 1, mark.column + 1)
         if isinstance(event, yaml.AliasEvent):
-            hint = 'a value that starts with "*" must be quoted: "**/.ssh/**"'
-            yield Problem(*place, "aliases (*name) are not taken", hint)
+            yield Problem(*place, _ALIAS, _QUOTE_STAR)
             return
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
@@ -166,11 +167,21 @@ def _scalar(node: Any) -> Any:
     return float(value) if _FLOAT.fullmatch(value) else value
 
 
+def _bad_character(error: yaml.YAMLError, text: str) -> Problem:
+    at = getattr(error, "position", 0)
+    before = text[: at if isinstance(at, int) else 0]
+    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    return Problem(*place, "not YAML: a character that may not stand there")
+
+
 def _syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
     """The parser's complaint without its excerpt of the text."""
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    lines = text.splitlines()
+    start = error.context_mark
+    if start and "alias" in (error.context or ""):
+        return Problem(start.line + 1, start.column + 1, _ALIAS, _QUOTE_STAR)
+    lines = text.split("\n")
     source = lines[line - 1] if line <= len(lines) else ""
     hint = None
     if "\t" in source[: column + 1]:
