@@ -45,6 +45,8 @@ _NO_DICTIONARY: Final = {*_DELTA_ENCODED, "message", "extra"}
 _COMMIT_NAME: Final = re.compile(r"(\d{20})\.json")
 _VERSION_IN_PATH: Final = re.compile(r"-v(\d+)-[0-9a-f]+\.parquet\Z")
 _METADATA_KEY: Final = "sandtrail"
+# What any commit says of itself; whatever else one says (a removal) must be found for ever.
+_ROUTINE: Final = {"last_seq", "streams", "segments", "actions"}
 LOG_KEPT_S: Final = 7 * 86_400
 LAST_CHECKPOINT: Final = "_last_checkpoint"
 
@@ -208,7 +210,8 @@ class Archive:
         """Drop log files that no reader needs any more; how many.
 
         The newest checkpoint may be damaged by a power cut, so everything since the one before it
-        stays; so does a week for readers of old versions, and what tells of a removal, for ever.
+        stays; so does a week for readers of old versions, and for ever what tells of more than a
+        seal.
         """
         checkpoints = sorted(self.log.glob("*.checkpoint.parquet"))
         if len(checkpoints) < 2:
@@ -219,8 +222,7 @@ class Archive:
         doomed = [
             path
             for path in (*old, *checkpoints[:-2])
-            if path.stat().st_mtime < before
-            and not (path.suffix == ".json" and _tells_removal(path))
+            if path.stat().st_mtime < before and not (path.suffix == ".json" and _tells_more(path))
         ]
         for path in doomed:
             path.unlink()
@@ -323,9 +325,9 @@ def _sync_private(path: Path) -> None:
         os.close(descriptor)
 
 
-def _tells_removal(path: Path) -> bool:
+def _tells_more(path: Path) -> bool:
     words = commit_metadata(path.parent, int(path.stem))
-    return words is None or bool(words.get("removals"))
+    return words is None or bool(words.keys() - _ROUTINE)
 
 
 def commit_metadata(log: Path, version: int) -> dict[str, Any] | None:

@@ -20,6 +20,8 @@ from audit_events.layout import FILE_MODE, STORE_MODE, StorePaths
 
 # Crockford's base32, lower case: no i, l, o, u.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+# delta-rs takes paths for URLs: it decodes %41, and a backslash becomes a slash.
+_NOT_FOR_DELTA: Final = re.compile(r"\\|%[0-9A-Fa-f]{2}")
 STORE_ID_LENGTH: Final = 5
 # After a lost spool `seq` goes on at the next multiple of this, so that no id is given twice.
 LEAP: Final = 1 << 32
@@ -57,6 +59,8 @@ def read_store_id(paths: StorePaths) -> str | None:
 
 def open_or_create(root: Path) -> Store:
     """The store at `root`, made with private modes if it is not there; modes are mended."""
+    if _NOT_FOR_DELTA.search(str(root)):
+        raise StorageError(f"{root}: a store's path may hold no backslash and no %XX")
     paths = StorePaths(root)
     try:
         for folder in (root, paths.tmp):

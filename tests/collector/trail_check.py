@@ -112,7 +112,7 @@ def snapshot(store: Path) -> Seen:
 
 
 def _snapshot(store: Path) -> Seen:
-    uri = f"file:{store / 'spool.db'}?mode=ro"
+    uri = f"{(store / 'spool.db').as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as db:
         db.execute("BEGIN")
         meta = dict(db.execute("SELECT key, value FROM meta"))
