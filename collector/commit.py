@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from collector.contracts import Filtered, Reason
+from collector.known_runs import RunChanges
 from policies.redact.types import Redacted
 
 
@@ -78,6 +79,7 @@ class Commit:
     sources: list[SourceUpdate] = field(default_factory=list)
     counts: dict[str, Counts] = field(default_factory=dict)
     gaps: list[GapChange] = field(default_factory=list)
+    runs: RunChanges = field(default_factory=RunChanges)
 
     @property
     def empty(self) -> bool:

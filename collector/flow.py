@@ -150,6 +150,7 @@ class Flow:
         for name, turn in turns.items():
             self._flush(self.sources[name], turn, everything=flush_all)
             self._finish(self.sources[name], turn, commit)
+        commit.runs = self._correlator.changes()
         if gap_rows:
             commit.batches.append(self._redact_once(rows_to_batch(gap_rows)))
         return commit

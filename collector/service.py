@@ -29,10 +29,11 @@ from collector.contracts import (
     Source,
     StreamPosition,
 )
-from collector.correlate import DEFAULT_IDLE_US, KEEP_US, Correlator
+from collector.correlate import DEFAULT_IDLE_US, Correlator
 from collector.flow import Flow
 from collector.hot import forget_old_minutes
 from collector.join import join_small
+from collector.known_runs import MAX_RUNS
 from collector.recovery import Opened, open_for_writing
 from collector.seal import Sealer, SealLimits
 from collector.spool import Spool, Step, no_step
@@ -149,7 +150,7 @@ class Collector:
 
     def _flow(self, spool: Spool) -> Flow:
         correlator = Correlator(self._plan.idle_us)
-        correlator.remember(spool.runs_since(time.time_ns() // 1000 - KEEP_US))
+        correlator.remember(spool.newest_runs(MAX_RUNS), spool.run_pids())
         return Flow(self._plan.host, correlator, self._plan.redactor, spool)
 
     def _collect(self, opened: Opened, stop: threading.Event, *, once: bool) -> None:

@@ -30,6 +30,7 @@ from collector import hot
 from collector.commit import Commit, Counts, SourceUpdate, StreamUpdate
 from collector.contracts import StreamPosition
 from collector.gaps import put_gaps
+from collector.known_runs import PidRow, RunChanges, RunRow
 from collector.sqlite import open_writable, transaction
 from collector.store import Store, Watermark
 
@@ -146,13 +147,21 @@ class Spool:
             ).fetchone()
         return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
-    def runs_since(self, horizon_us: int) -> list[tuple[str, str, str, int, int]]:
-        """(host, sandbox, id, first, last) of runs that may still take events."""
-        return self.connection.execute(
-            "SELECT host, sandbox, correlation_id, first_ts, last_ts FROM runs"
-            " WHERE last_ts >= ? AND sandbox <> '-' ORDER BY last_ts",
-            (horizon_us,),
+    def newest_runs(self, limit: int) -> list[RunRow]:
+        """Runs that may still take events, those whose events came last at the end."""
+        rows = self.connection.execute(
+            "SELECT host, sandbox, correlation_id, first_ts, last_ts, guessed > 0 FROM runs"
+            " WHERE substr(correlation_id, 1, 3) <> 'os:' ORDER BY last_seq DESC LIMIT ?",
+            (limit,),
         ).fetchall()
+        return [RunRow(*row) for row in reversed(rows)]
+
+    def run_pids(self) -> list[PidRow]:
+        """The processes of runs."""
+        rows = self.connection.execute(
+            "SELECT correlation_id, pid, first_ts, last_ts, named FROM run_pids ORDER BY last_ts"
+        )
+        return [PidRow(*row) for row in rows]
 
     def redactor_state(self, source: str) -> str:
         """The redactor's flags for a source as JSON; "{}" for a new one."""
@@ -222,6 +231,7 @@ class Spool:
             hot.count(self.connection, batch)
         elif commit.streams:
             self._attach(commit.streams)
+        _put_run_changes(self.connection, commit.runs)
         self._step("spool.after-rows")
         for stream in commit.streams:
             _put_stream(self.connection, stream)
@@ -291,6 +301,20 @@ def _streams_json(updates: list[StreamUpdate]) -> str:
             else [u.source, u.stream, u.resume, list(u.done), u.read_to, b64encode(u.mark).decode()]
             for u in updates
         ]
+    )
+
+
+def _put_run_changes(connection: sqlite3.Connection, changes: RunChanges) -> None:
+    connection.executemany(
+        "DELETE FROM run_pids WHERE correlation_id = ? AND pid = ?", changes.forgotten
+    )
+    connection.executemany(
+        "INSERT OR REPLACE INTO run_pids VALUES(?, ?, ?, ?, ?)",
+        [(row.id, row.pid, row.first, row.last, row.named) for row in changes.pids],
+    )
+    connection.executemany(
+        "UPDATE runs SET guessed = guessed + ? WHERE correlation_id = ?",
+        [(rows, run_id) for run_id, rows in changes.guessed.items()],
     )
 
 

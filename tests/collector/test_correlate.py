@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from audit_events.rows import rows_to_batch
 from collector.correlate import Correlator
+from collector.known_runs import RunRow
 
 START = datetime(2026, 7, 28, 9, tzinfo=UTC)
 IDLE_S = 300
@@ -55,7 +56,7 @@ def test_batches_and_restarts_do_not_part_a_run() -> None:
     before = ids(first.correlate(batch((0, "a", None))))
     after_restart = correlator()
     at = int(START.timestamp() * 1e6)
-    after_restart.remember([("h", "a", before[0], at, at)])
+    after_restart.remember([RunRow("h", "a", before[0], at, at)])
     assert ids(after_restart.correlate(batch((60, "a", None)))) == before
 
 
