@@ -36,7 +36,7 @@ def tell_nothing(
         for line in _over_a_gap(answer.gaps, asked, now, screen.voice.prog, what):
             screen.voice.line(line)
         return Exit.PARTIAL
-    if stranger := _unknown_sandbox(store, asked):
+    if stranger := _unknown_sandbox(store, asked) or _unknown_run(store, asked):
         screen.voice.line(stranger)
         return Exit.DONE
     since = moment(asked.window.since, asked.zone, now) if asked.window.since else "the beginning"
@@ -79,6 +79,20 @@ def _unknown_sandbox(store: StorePaths, asked: Question) -> str | None:
     shown = ", ".join(known[:MAX_SANDBOXES_NAMED])
     more = ", …" if len(known) > MAX_SANDBOXES_NAMED else ""
     return f'no event from sandbox "{names[0]}", ever; known: {shown}{more}{guess}'
+
+
+def _unknown_run(store: StorePaths, asked: Question) -> str | None:
+    """So is a run that never was."""
+    from query.runs import newest_named, runs_by_prefix
+    from query.snapshot import reading
+
+    ids = [name for name in asked.values.get("run", ()) if name and not name.startswith("!")]
+    if len(ids) != 1 or ids[0].startswith("last"):
+        return None
+    with reading(store) as con:
+        if runs_by_prefix(con, ids[0], 1):
+            return None
+        return f'no run begins with "{ids[0]}"; {newest_named(con)}'
 
 
 def _what_emptied_it(store: StorePaths, asked: Question, prog: str) -> list[str]:

@@ -29,16 +29,20 @@ def run_lines(
     head = (
         f"{'RUN':<{ids}} {'SANDBOX':<{room}} {'STARTED':<14} {'LAST':>6} {'ALLOW':>6} {'DENY':>4}"
     )
-    lines = [f"{head}  MOST REFUSED"] if found else []
+    lines = _joined(head, "MOST REFUSED", columns) if found else []
     for item, sandbox in zip(found, sandboxes, strict=True):
         name = pad(safe(item.run.correlation_id, glyphs)[:ids], ids)
         left = f"{name} {cell(sandbox, room, glyphs.ellipsis)} {_counts(item, zone, glyphs)}"
         rule = _refused(item, glyphs)
-        if columns is None or width(left) + 2 + width(rule) <= columns:
-            lines.append(f"{left}  {rule}")
-        else:
-            lines += [left, _INDENT + rule]
+        lines += _joined(left, rule, columns)
     return lines
+
+
+def _joined(left: str, rule: str, columns: int | None) -> list[str]:
+    """The rule is what one looks up: it is never cut, so it may need a line of its own."""
+    if columns is None or width(left) + 2 + width(rule) <= columns:
+        return [f"{left}  {rule}"]
+    return [left, _INDENT + rule]
 
 
 def _counts(item: Listed, zone: tzinfo, glyphs: Glyphs) -> str:

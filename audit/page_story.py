@@ -126,6 +126,8 @@ def completeness(
         return lines
     if telling.ended is not None:
         when = times.clock(telling.ended, telling.zone)
+        if times.day(telling.ended, telling.zone) != times.day(run.last_ts, telling.zone):
+            when = f"{times.day(telling.ended, telling.zone)} {when}"
         return [f"record complete up to {when}, when collecting ended"]
     return ["record complete: no gap in this window"]
 

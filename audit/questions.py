@@ -14,6 +14,7 @@ from audit.say import Voice
 from audit_events.errors import UsageError
 from audit_events.layout import StorePaths
 from query import views
+from query.runs import names as run_names
 
 _SEARCHED: Final = ("grep", "path", "dst", "target", "secret")
 # The redactor takes a third of a second to load, so it is asked only about values that may hold a
@@ -27,11 +28,22 @@ def ask(call: Call, store: StorePaths, asked: Asked, words: list[str] | None) ->
     """The question of a command; UsageError for words that cannot be understood or searched."""
     sandboxes = lambda: views.known_sandboxes(store)  # noqa: E731
     found = question(asked, words or (), call.now(), sandboxes)
+    _note_several_runs(call, store, found)
     for flag in _SEARCHED:
         for value in found.values.get(flag, ()):
             if _suspicious(value):
                 found = _by_fingerprint(call, found, flag, value)
     return found
+
+
+def _note_several_runs(call: Call, store: StorePaths, asked: Question) -> None:
+    """The beginning of an id that several runs share is asked as it stands, but not in silence."""
+    prefixes = [value for value in asked.values.get("run", ()) if value and value[0] != "!"]
+    for prefix in prefixes:
+        found = [] if prefix.startswith("last") else views.runs_by_prefix(store, prefix)
+        if len(found) > 1 and found[0].correlation_id != prefix:
+            voice = Voice(call.prog, call.environ)
+            voice.note(f"--run {prefix} means several runs: {run_names(found)}")
 
 
 def _suspicious(value: str) -> bool:

@@ -35,7 +35,7 @@ class Span:
 def shape(found: Stats, names: Sequence[str], span: Span, *, newest_first: bool = False) -> Shape:
     """The table of an answer; time goes across where there is another axis and not too much."""
     place = next((n for n, axis in enumerate(found.axes) if axis.size), None)
-    if place is None or found.times is None:
+    if place is None or found.times is None or not found.groups:
         entries = _ordered([Entry(g.key, g.values, {}) for g in found.groups], names, newest_first)
         return Shape(found.axes, tuple(names), tuple(entries))
     times = found.times
@@ -43,6 +43,10 @@ def shape(found: Stats, names: Sequence[str], span: Span, *, newest_first: bool 
     gaps = _gap_lengths(found.gaps, times, keys, span.now)
     if len(found.axes) == 1:
         return _down(found, times, names, keys, gaps)
+    if len(keys) > MAX_ACROSS:
+        # Nothing happened in most of them: those where it did may still fit.
+        last = found.total.values["last"]
+        keys = _keys(found, times, Span(found.total.values["first"], last + 1, last))
     if "p50" in names or not keys or len(keys) > MAX_ACROSS:
         return _long(found, times, names, place, newest_first=newest_first)
     rest = (*found.axes[:place], *found.axes[place + 1 :])

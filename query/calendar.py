@@ -7,7 +7,7 @@ A bucket of an hour or less begins at a moment: the hour that a clock change rep
 A longer one goes by the clock on the wall: a day may have 23 or 25 hours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
@@ -24,6 +24,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 # Clock changes are known in between; an event outside takes the nearest offset.
 _FIRST_US: Final = 0
 _LAST_US: Final = (datetime(2100, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_EVER_US: Final = -(1 << 62)
 # Added before a division, so that it rounds down for years before 1970 too.
 _SHIFT_US: Final = 100_000_000 * 10**9
 
@@ -47,16 +48,20 @@ class Buckets:
     def sql(self, column: str) -> str:
         """The key of a TIMESTAMPTZ column."""
         at = f"epoch_us({column})"
-        offset = self._offset_sql(at)
+        offset = self._case(at, [after for _, after in self.changes])
         shift = -(-_SHIFT_US // self.size)
         number = f"((({at} + {offset} + {shift * self.size}) // {self.size}) - {shift})"
-        return f"({number} * {self.size} - {offset})" if self.by_moment else number
+        if not self.by_moment:
+            return number
+        since = self._case(at, [change for change, _ in self.changes])
+        return f"greatest({number} * {self.size} - {offset}, {since})"
 
     def key(self, at: int) -> int:
         """The key of a moment; what `sql` computes."""
-        offset = next(o for since, o in reversed(self.changes) if at >= since)
+        since, offset = next(change for change in reversed(self.changes) if at >= change[0])
         number = (at + offset) // self.size
-        return number * self.size - offset if self.by_moment else number
+        # A change of half an hour cuts the hour it falls into.
+        return max(number * self.size - offset, since) if self.by_moment else number
 
     def begin(self, key: int) -> int:
         """When a bucket begins, in µs."""
@@ -66,8 +71,9 @@ class Buckets:
         """When it ends, in µs, not included."""
         if not self.by_moment:
             return self._instant((key + 1) * self.size)
-        change = next((since for since, _ in self.changes if key < since), key + self.size)
-        return min(key + self.size, change)
+        offset = next(after for since, after in reversed(self.changes) if key >= since)
+        whole = ((key + offset) // self.size + 1) * self.size - offset
+        return min(whole, next((since for since, _ in self.changes if since > key), whole))
 
     def between(self, since: int, until: int) -> Iterator[int]:
         """The keys of [since, until), empty ones too, at most MAX_BUCKETS."""
@@ -79,15 +85,13 @@ class Buckets:
             yield key
             at = max(self.end(key), at + 1)
 
-    def _offset_sql(self, at: str) -> str:
-        first, *later = self.changes
-        if not later:
-            return str(first[1])
-        text, offset = "CASE", first[1]
-        for since, after in later:
-            text += f" WHEN {at} < {since} THEN {offset}"
-            offset = after
-        return f"({text} ELSE {offset} END)"
+    def _case(self, at: str, values: Sequence[int]) -> str:
+        """The value that belongs to the last clock change at or before a moment."""
+        if len(values) == 1:
+            return f"({values[0]})"
+        edges = zip(self.changes[1:], values, strict=False)
+        text = " ".join(f"WHEN {at} < {since} THEN {value}" for (since, _), value in edges)
+        return f"(CASE {text} ELSE {values[-1]} END)"
 
     def _instant(self, wall_us: int) -> int:
         wall = _EPOCH.replace(tzinfo=None) + timedelta(microseconds=wall_us)
@@ -98,7 +102,7 @@ def buckets(size: int, zone: tzinfo, since: int, until: int) -> Buckets:
     """Buckets of `size` µs for events in [since, until]."""
     low = min(max(since, _FIRST_US), _LAST_US)
     high = min(max(until, low), _LAST_US)
-    changes = [(-(1 << 63), offset(low, zone))]
+    changes = [(_EVER_US, offset(low, zone))]
     at = low
     while at < high:
         after = min(at + DAY_US, high)

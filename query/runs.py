@@ -75,7 +75,7 @@ def run_named(con: sqlite3.Connection, word: str, sandbox: str | None = None) ->
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UsageError(f'no run begins with "{word}"', hint=_recent(con))
+        raise UsageError(f'no run begins with "{word}"', hint=newest_named(con))
     raise UsageError(f'"{word}" is the beginning of several runs: {names(found)}', hint="type more")
 
 
@@ -85,7 +85,8 @@ def names(found: Sequence[Run], most: int = MAX_NAMED) -> str:
     return shown + (", …" if len(found) > most else "")
 
 
-def _recent(con: sqlite3.Connection) -> str:
+def newest_named(con: sqlite3.Connection) -> str:
+    """The newest runs in a message, or where to look for any."""
     rows = con.execute(
         f"SELECT {_COLUMNS} FROM runs WHERE NOT {OUTSIDE} ORDER BY last_ts DESC LIMIT ?",  # noqa: S608
         (MAX_NAMED,),
