@@ -103,7 +103,7 @@ def page(command: Any, ctx: Any) -> str:
     usage = " ".join(command.collect_usage_pieces(ctx))
     promise, *examples = inspect.cleandoc(command.help or "").splitlines()
     lines = [f"Usage: {ctx.command_path} {usage}", "", *textwrap.wrap(promise, _WIDTH)]
-    lines += [*examples, ""]
+    lines += [piece for line in examples for piece in textwrap.wrap(line, _WIDTH) or [""]] + [""]
     groups: dict[str, list[str]] = {}
     for param in command.get_params(ctx):
         record = None if getattr(param, "hidden", False) else param.get_help_record(ctx)

@@ -65,7 +65,6 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     store: str | None = None
     host: str | None = None
     keys: str | None = None
-    log_command: bool = True
     # [sources.NAME]: what may stand there is the plug-in's model, by `kind`.
     sources: dict[str, Any] = {}
     # [decoders.NAME]: a table as collector/decoders/mapping.py takes it.
