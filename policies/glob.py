@@ -4,6 +4,7 @@ See docs/policy-glob.md. A path glob works on whole components; a name glob on a
 """
 
 import re
+import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -24,6 +25,12 @@ class _Part:
     text: str
     regex: str
     literal: bool
+    # Of a class: what it covers.
+    ranges: tuple[tuple[int, int], ...] = ()
+
+
+# None is `**`.
+_Component = list[_Part] | None
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,17 @@ class Glob:
     _regex: str = field(repr=False, compare=False)
     _steps: str = field(repr=False, compare=False)
     _head: str = field(default="", repr=False, compare=False)
+
+    @property
+    def clauses(self) -> tuple[tuple[str, str], ...]:
+        """The pattern as plain comparisons, (is|starts|ends|holds|any, text); empty if it has
+        none."""
+        return self._clauses
+
+    @property
+    def re2(self) -> str:
+        """A regular expression for the whole text, for engines that never backtrack."""
+        return self._regex
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -84,6 +102,14 @@ def compile_glob(pattern: str, *, below: bool = False) -> Glob:
     return Glob(pattern, _simple(components), regex, steps, _head(components))
 
 
+def path_components(pattern: str) -> list[_Component]:
+    """The components of a path pattern that is none of `/`, `/**`; None is `**`."""
+    components = _collapsed(_components(pattern.rstrip("/")))
+    if not any(_active(component) for component in components):
+        components = _collapsed([*components, None])
+    return components
+
+
 def ends_in_a_name(pattern: str) -> bool:
     """Whether the last component of a path pattern has no wildcard; ValueError as above."""
     _check_length(pattern)
@@ -106,10 +132,6 @@ def rule_glob(pattern: str) -> Glob:
     text = f"[{index[2] or index[3]}]"
     tail = _Part(text, _escaped(text), literal=True)
     return _name_glob(pattern, [*_parts(index[1], 0, within="any"), tail])
-
-
-# None is `**`.
-_Component = list[_Part] | None
 
 
 def _check_length(pattern: str) -> None:
@@ -317,9 +339,21 @@ def _class(text: str, position: int, within: str) -> _Part:
     if inside and not negated:
         ranges = [part for item in ranges for part in _without_slash(*item)]
     body = "".join(_range(*item) for item in ranges)
-    return _Part(
-        text, f"[^{body}{'/' if inside else ''}]" if negated else f"[{body}]", literal=False
-    )
+    regex = f"[^{body}{'/' if inside else ''}]" if negated else f"[{body}]"
+    return _Part(text, regex, literal=False, ranges=_covered(ranges, negated=negated))
+
+
+def _covered(ranges: list[tuple[int, int]], *, negated: bool) -> tuple[tuple[int, int], ...]:
+    """What a class of a component covers."""
+    if not negated:
+        return tuple(ranges)
+    covered: list[tuple[int, int]] = []
+    start = 0
+    for low, high in sorted([*ranges, (ord("/"), ord("/"))]):
+        if start < low:
+            covered.append((start, low - 1))
+        start = max(start, high + 1)
+    return (*covered, (start, sys.maxunicode)) if start <= sys.maxunicode else tuple(covered)
 
 
 def _without_slash(low: int, high: int) -> list[tuple[int, int]]:

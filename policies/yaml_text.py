@@ -168,8 +168,9 @@ def _scalar(node: Any) -> Any:
 
 
 def _bad_character(error: yaml.YAMLError, text: str) -> Problem:
-    at = getattr(error, "position", 0)
-    before = text[: at if isinstance(at, int) else 0]
+    # Its position counts bytes.
+    code = getattr(error, "character", None)
+    before = text[: max(text.find(chr(code)), 0)] if isinstance(code, int) else ""
     place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
     return Problem(*place, "not YAML: a character that may not stand there")
 
@@ -188,4 +189,6 @@ def _syntax(error: yaml.MarkedYAMLError, text: str) -> Problem:
         hint = "indent with blanks, not tabs"
     elif re.search(r":\s+[*&!%@`]", source):
         hint = "quote a value that starts with * & ! % @ or `"
+    elif start and re.search("flow|quoted", error.context or ""):
+        hint = f"what opens at {start.line + 1}:{start.column + 1} does not close"
     return Problem(line, column, f"not YAML: {error.problem or 'cannot be read'}", hint)
