@@ -31,7 +31,7 @@ _CODE: Final = re.compile(
     r"|[A-Za-z_$][\w$]*\s*=>.*|(?:new|await|async|function|lambda|def|let|const|var|typeof)(?:\s.*)?"
 )
 # A name of a program rarely has a digit between letters; a generated value mostly does.
-_DIGIT_INSIDE: Final = re.compile(r"[A-Za-z][0-9]+[A-Za-z]")
+_DIGIT_INSIDE: Final = re.compile(r"[A-Za-z][0-9]+[A-Za-z]|[A-Za-z][0-9]{3,}")
 # What is left of a quoted string when the quote that we saw was its end.
 _LEFTOVER: Final = re.compile(r"[)\]},;:](?:\s.*|[)\]},;].*)?")
 _CLOSERS: Final = ".,:;!?)]}'\"`"
@@ -50,6 +50,8 @@ _MANY_LETTERS: Final = 8
 _WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+)*")
 # A piece of a slug: a word, a version, a hash.
 _SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
+# As long as a key in hex; what comes behind a slash is the rest of a path.
+_HASH: Final = re.compile(r"[0-9a-fA-F]{32,}")
 _FLAG_START: Final = re.compile(r"[-/]{0,2}[A-Za-z0-9_.-]{0,40}")
 # Longer than any English word that follows such a name.
 _LONG_WORD: Final = 16
@@ -152,6 +154,8 @@ def is_token(match: re.Match[str]) -> bool:
     if word.lower() in PROSE or _URL.fullmatch(word) or _called(match) or _in_name(match):
         return False
     if word.isalpha() and len(word) >= _LONG_WORD and not _CAMEL.fullmatch(word):
+        return True
+    if _HASH.fullmatch(word.partition("/")[0]):
         return True
     return not _WORDS.fullmatch(word) and not ("/" in word and _slug(word))
 

@@ -1,13 +1,18 @@
 """Tools and the short flags behind which they take a password: `-p` means a port to ssh."""
 
+import re
+from collections.abc import Iterator
 from typing import Final
 
-from policies.redact.rule import CONTEXT, Rule
+from policies.redact.rule import CONTEXT, SECRET, Check, Parts, Rule
 from policies.redact.rules.grammar import ATTACHED
 from policies.redact.values import is_argument, is_user_pair
 
 # Between the tool and its flag, within one command.
-_BETWEEN = r"(?:[ \f][^\n|;&]{0,400})?[ \f]"
+_BETWEEN = r"(?:[ \f][^\n|;&]{0,400}?)?[ \f]"
+# A tool may take several: what stands behind each flag to the end of the command is looked at.
+_MAX_COMMAND_CHARS = 2_000
+_COMMAND_END = re.compile(r"[\n|;&]")
 _START = r"(?:^|[\s/;|&('\"`])"
 _GAP = (
     r"(?:(?P<whole>(?<=\f))|(?P<quote>\\{0,3}[\"']))?"
@@ -15,12 +20,35 @@ _GAP = (
 )
 
 
+_PAIR_VALUE = (
+    r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{1,4096}|[^\s\"'`\f]{1,4096}))"
+)
+_USER = r"[ =\f]?\\?[\"']?[^\s:\"'`]{0,128}[:%]"
+_PASSWORD = r"(?:(?P<quote>(?<=[\"'])))?(?P<secret>[^\s\"'`\f]{1,4096})"
+
+
+def _each(pattern: str, check: Check) -> Parts:
+    """The values behind every flag of the command that a match begins."""
+    flag = re.compile(rf"(?<=[ \f]){pattern}", re.ASCII)
+
+    def parts(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+        # What a bare separator ends may go on behind it in quotes, so the match itself is whole.
+        stop = match.start() + _MAX_COMMAND_CHARS
+        end = _COMMAND_END.search(match.string, match.end(), stop)
+        for found in flag.finditer(match.string, match.start(), end.start() if end else stop):
+            if check(found):
+                yield found.span(SECRET)
+
+    return parts
+
+
 def _after(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule:
     """`tool … -p VALUE`: the flag, a blank or `=`, the value."""
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes behind {flags}",
         rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})[ =\f]", rf"[ \t]*{_GAP}",
-        check=is_argument, fingerprint=False, rank=CONTEXT,
+        parts=_each(rf"(?:{flags})[ =\f][ \t]*{_GAP}", is_argument),
+        fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
 
@@ -30,7 +58,7 @@ def _attached(name: str, tools: str, flags: str, example: str, *misses: str) -> 
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes at {flags}",
         rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})", ATTACHED,
-        check=is_argument, fingerprint=False, rank=CONTEXT,
+        parts=_each(rf"(?:{flags}){ATTACHED}", is_argument), fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
 
@@ -39,9 +67,9 @@ def _pair(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule
     """`tool … -u user:VALUE`."""
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes as user:password behind {flags}",
-        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})[ =\f]?\\?[\"']?[^\s:\"'`]{{0,128}}[:%]",
-        r"(?:(?P<quote>(?<=[\"'])))?(?P<secret>[^\s\"'`\f]{1,4096})",
-        check=is_user_pair, fingerprint=False, rank=CONTEXT,
+        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags}){_USER}", _PASSWORD,
+        parts=_each(rf"(?:{flags}){_USER}{_PASSWORD}", is_user_pair),
+        fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
 
@@ -74,7 +102,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _after("bitcoin", "bitcoin-cli|litecoin-cli|dogecoin-cli", "importprivkey|walletpassphrase|encryptwallet", "bitcoin-cli -testnet importprivkey KzynvPdQ6szsZPt x"),
     _after("secret-set", "(?:gh|glab|wrangler|flyctl|fly|vercel|netlify|supabase|modal|hf|railway)[ \\f](?:secrets?|variable|env)[ \\f](?:set|put|add|create)", "--body|-b|--value|-v", "gh secret set API_TOKEN --body q9Wm3Zx8Lk2V"),
     Rule("tool-secret-pairs", "secret", "NAME=value pairs that are secrets by the command",
-         r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)(?:[ \f][^\n|;&]{0,200})?[ \f][A-Za-z0-9_.-]{1,64}=", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{1,4096}|[^\s\"'`\f]{1,4096}))", check=is_argument,
+         r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)(?:[ \f][^\n|;&]{0,200}?)?[ \f][A-Za-z0-9_.-]{1,64}=", _PAIR_VALUE, parts=_each(rf"[A-Za-z0-9_.-]{{1,64}}={_PAIR_VALUE}", is_argument),
          hits=("fly secrets set STRIPE=q9Wm3Zx8Lk2V -a app",), misses=("fly secrets set A=$A",)),
     _pair("curl", "curl|curlie|xh|http|https|httpie|wget|aria2c|lynx|ab|hey|wrk|siege|elasticdump|nuclei|ffuf", "-u|--user|-U|--proxy-user|-a|--auth|-A", "curl -u ci-bot:iM^nQgiwV.BqiJRD https://x", 'curl -u "$USER:$PASS" https://x/link', "curl -u : --negotiate https://x", "curl --user name https://x/a:b"),
     _pair("smb", "smbclient|smbmap|rpcclient|smbget|mount.cifs|nmblookup|net[ \\f](?:ads|rpc)", "-U|--user", "smbclient //srv/share -U bob%Zx81kk2!q"),
