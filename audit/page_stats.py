@@ -94,12 +94,12 @@ def table(
     """The lines of the table, header first."""
     if not entries:
         return []
+    if across:
+        names = [name for name in names if name not in ("runs", "first")]
     dated = any(_not_today(entry, names, sheet) for entry in entries)
     columns = [_axis_column(axis, place, entries, sheet) for place, axis in enumerate(axes)]
     numbers = {name: _number_column(name, entries, sheet, dated=dated) for name in names}
     middle = _across_columns(across, entries, sheet) if across else []
-    if across:
-        numbers = {n: c for n, c in numbers.items() if n not in ("runs", "first")}
     _give_way(columns, numbers, middle, sheet)
     before = [column for name, column in numbers.items() if name != "last"]
     after = [column for name, column in numbers.items() if name == "last"]

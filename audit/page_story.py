@@ -133,33 +133,41 @@ def completeness(
 
 
 def _step(step: Step, telling: Telling) -> Iterator[str]:
-    columns, glyphs = telling.columns or _NO_CUT, telling.glyphs
+    columns = telling.columns or _NO_CUT
     before = f"{times.clock(step.row['ts'], telling.zone, millis=True)}  "
-    start, thing, end = _said(step, glyphs)
-    numbers = _numbers(step)
-    more = list(_more(step, telling))
-    whole = before + start + thing + end
-    if width(whole) + 2 + len(numbers) > columns:
-        room = columns - width(before + start + end)
-        if not more or width(thing) > room:
-            room = room - 2 - len(numbers) if not more else room
-        if room < min(_MIN_TARGET_CELLS, width(thing)):
-            yield (before + start).rstrip()
-            room = columns - len(_NARROW_INDENT) - width(end)
-            whole = _NARROW_INDENT + fit_target(thing, max(room, 1), glyphs.ellipsis) + end
-        else:
-            whole = before + start + fit_target(thing, room, glyphs.ellipsis) + end
-    if width(whole) + 2 + len(numbers) <= columns:
-        yield _flush(whole, numbers, telling.columns)
+    numbers, more = _numbers(step), list(_more(step, telling))
+    # The numbers may stand at the end of a later line, so that the object keeps its room.
+    lines = _first_lines(before, _said(step, telling.glyphs), numbers if not more else "", telling)
+    yield from lines[:-1]
+    if width(lines[-1]) + 2 + len(numbers) <= columns:
+        yield _flush(lines[-1], numbers, telling.columns)
         numbers = ""
     else:
-        yield whole
-    indent = " " * (len(before) + 2)
+        yield lines[-1]
     for line in more:
-        yield from _continued(line, numbers, indent, telling)
+        yield from _continued(line, numbers, " " * (len(before) + 2), telling)
         numbers = ""
     if numbers:
         yield _flush(_NARROW_INDENT, numbers, telling.columns)
+
+
+def _first_lines(
+    before: str, said: tuple[str, str, str], numbers: str, telling: Telling
+) -> list[str]:
+    """Who did what to what: one line if the object can keep enough of itself, else two."""
+    start, thing, end = said
+    columns, least = telling.columns or _NO_CUT, min(_MIN_TARGET_CELLS, width(thing))
+    room = columns - width(before + start + end)
+    beside = room - 2 - len(numbers) if numbers else room
+    if width(thing) > beside >= least:
+        thing = fit_target(thing, beside, telling.glyphs.ellipsis)
+    if width(thing) <= room:
+        return [before + start + thing + end]
+    if room >= least:
+        return [before + start + fit_target(thing, room, telling.glyphs.ellipsis) + end]
+    room = max(columns - len(_NARROW_INDENT) - width(end), 1)
+    shown = fit_target(thing, room, telling.glyphs.ellipsis)
+    return [(before + start).rstrip(), _NARROW_INDENT + shown + end]
 
 
 def _continued(line: str, numbers: str, indent: str, telling: Telling) -> Iterator[str]:

@@ -101,10 +101,11 @@ def neighbours(store: StorePaths, seq: int, request: Request, context: int) -> N
     def work(snapshot: Snapshot, final: bool) -> Neighbours:
         parts = prune(snapshot.parts, replace(request, limit=None))
         where = compile_request(request)
-        with Reader(snapshot, parts, final=final) as reader:
+        own = [part for part in snapshot.parts if part.min_seq <= seq <= part.max_seq]
+        with Reader(snapshot, [*parts, *own], final=final) as reader:
             found = [
                 *_side(reader, parts, where, seq, context, before=True)[::-1],
-                *reader.rows(parts, Query(ROW_COLUMNS, Clause("seq = ?", (seq,)))),
+                *reader.rows(own, Query(ROW_COLUMNS, Clause("seq = ?", (seq,)))),
                 *_side(reader, parts, where, seq, context, before=False),
             ]
             rows = tuple(to_row(values) for values in found)
