@@ -62,7 +62,15 @@ def hostile_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [], ["status"], ["gaps"], ["query", "-n", "0"], ["query", "--kind", "notice", "-n", "0"],
         ["tail", "-n", "50"], ["explain", "1"], ["explain", "3"], ["explain", "last"],
         ["query", "--format", "logfmt", "-n", "0"], ["query", "--json"],
-        ["query", "--sandbox", "\x1b[2Jno", "--strict"],
+        ["query", "--sandbox", "\x1b[2Jno", "--strict"], ["query", "--run", "\x1b[2Jno"],
+        ["runs", "--all"], ["runs", "--all", "--format", "markdown"], ["runs", "--all", "--json"],
+        ["show", "1"], ["show", "1", "--format", "markdown"], ["show", "1", "--json"],
+        ["show", "run:xxxx"], ["show", "run:xxxx", "--format", "markdown"],
+        ["show", "run:\r"], ["show", "run:xxxx", "--json"], ["show", "\x1b[2J"],
+        ["stats", "--by", "rule,process,path,day", "-n", "0"],
+        ["stats", "--by", "sandbox,command,message", "--format", "markdown"],
+        ["stats", "--by", "tool,target"], ["stats", "--redactions", "--by", "secret,sandbox"],
+        ["stats", "--by", "\x1b[2J"], ["stats", "--bucket", "\x9b2J"],
     ],
 )  # fmt: skip
 def test_no_raw_control_character_reaches_a_pipe(
@@ -90,6 +98,22 @@ def test_no_raw_control_character_reaches_a_terminal(hostile_store: Path, column
     short = [line for line in seen.lines if "xxxx" not in line and "日本語" not in line]
     assert short
     assert all(width(line) < 4 * columns + 400 for line in short)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["runs", "--all"], ["show", "run:xxxx"], ["show", "4", "-C", "9"],
+     ["stats", "--by", "rule,process,day", "-n", "0"]],
+)  # fmt: skip
+def test_no_raw_control_character_reaches_a_narrow_terminal(
+    hostile_store: Path, words: list[str]
+) -> None:
+    """Lists, stories and counts, cut to 60 columns."""
+    seen = watched(words, environment(hostile_store), 60)
+    assert seen.code == 0, seen.err
+    assert seen.lines
+    assert not RAW.search(seen.out), RAW.search(seen.out)
+    assert not RAW.search(seen.err)
 
 
 def test_csv_on_a_terminal_is_harmless_too(hostile_store: Path) -> None:
