@@ -30,7 +30,7 @@ _VERBS: Final = (
         ("secrets", "what was masked; find a leaked secret"),
     )),
     ("Run", (("sandbox", "create, exec, stop: an enforcement layer to try"),)),
-    ("Debug", ("decode", "redact", "config", "version", "demo")),
+    ("Debug", ("decode", "redact", "config", "completion", "version", "demo")),
 )  # fmt: skip
 _FIRST: Final = (
     ("tail", "{prog} tail -f --deny"),

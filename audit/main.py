@@ -66,6 +66,10 @@ def _dispatch(prog: str, words: list[str], now: Callable[[], int]) -> int:
         from audit.cli._situation import situation
 
         return situation(call)
+    if verb == "_complete":
+        from audit.completing import complete
+
+        return complete(call, rest)
     if not rest and (plain := commands.plain(verb)) is not None:
         return plain(call)
     return call_command(commands.load(verb, prog), verb, rest, call)

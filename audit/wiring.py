@@ -14,6 +14,7 @@ from audit_events.layout import StorePaths
 
 if TYPE_CHECKING:
     from audit.settings import Loaded
+    from audit.settings_quick import Quick
 
 _NAME: Final = "sandtrail"
 _SYSTEM_DATA: Final = (
@@ -54,15 +55,29 @@ def load_settings(call: Call) -> "Loaded":
     """The settings in force: of --config, AUDIT_CONFIG, the store's folder or the user's place."""
     from audit import settings
 
-    named = call.config or call.environ.get("AUDIT_CONFIG")
-    if named:
-        path = Path(named).expanduser()
-        if not path.exists():
-            flag = "--config" if call.config else "AUDIT_CONFIG"
-            raise SettingsError(f"{flag} {path}: no such file")
-        return settings.read(path)
-    found = _settings_file(call)
+    found = settings_file(call)
     return settings.read(found) if found else settings.Loaded()
+
+
+def settings_file(call: Call) -> Path | None:
+    """The file that settings come from, None if there is none; SettingsError for a wrong name."""
+    named = call.config or call.environ.get("AUDIT_CONFIG")
+    if not named:
+        return _settings_file(call)
+    path = Path(named).expanduser()
+    if not path.exists():
+        flag = "--config" if call.config else "AUDIT_CONFIG"
+        raise SettingsError(f"{flag} {path}: no such file")
+    return path
+
+
+def _quick(call: Call) -> "Quick | None":
+    found = settings_file(call)
+    if found is None:
+        return None
+    from audit.settings_quick import quick
+
+    return quick(found)
 
 
 def _settings_file(call: Call) -> Path | None:
@@ -78,17 +93,9 @@ def store_place(call: Call) -> Place:
         return Place(Path(call.store).expanduser(), "--store")
     if named := call.environ.get("AUDIT_STORE"):
         return Place(Path(named).expanduser(), "AUDIT_STORE")
-    if _has_settings(call):
-        loaded = load_settings(call)
-        if loaded.settings.store and loaded.path:
-            return Place(Path(loaded.settings.store).expanduser(), str(loaded.path))
+    if (settings := _quick(call)) and settings.store:
+        return Place(Path(settings.store).expanduser(), str(settings_file(call)))
     return Place(data_dir(), "default")
-
-
-def _has_settings(call: Call) -> bool:
-    """Whether there may be settings to read: their checker costs 40 ms to import."""
-    named = call.config or call.environ.get("AUDIT_CONFIG")
-    return bool(named) or _settings_file(call) is not None
 
 
 def find_store(call: Call) -> StorePaths:
@@ -167,8 +174,8 @@ def _way_out(call: Call) -> str:
 
 def host_name(call: Call) -> str:
     """What this machine calls itself."""
-    if _has_settings(call) and (name := load_settings(call).settings.host):
-        return name
+    if (settings := _quick(call)) and settings.host:
+        return settings.host
     return os.uname().nodename.partition(".")[0]
 
 

@@ -93,3 +93,29 @@ def test_a_settings_file_that_is_not_there_is_an_error(
     assert run(["audit", "--config", str(tmp_path / "no.toml"), "config"]) == 3
     assert f"--config {tmp_path / 'no.toml'}: no such file" in capfd.readouterr().err
     assert not os.environ.get("AUDIT_CONFIG")
+
+
+def test_the_quick_look_knows_every_table() -> None:
+    """A new setting that it does not know would cost every command 40 ms."""
+    from audit.settings_quick import KNOWN
+
+    assert set(Settings.__struct_fields__) == KNOWN
+
+
+@pytest.mark.parametrize(
+    "text", ['hosst = "a"', "host = 3", "host = ,", 'store = ["a"]', "[nonsense]\na = 1", "\x00"]
+)
+def test_the_quick_look_lets_nothing_odd_pass(tmp_path: Path, text: str) -> None:
+    """It is quick about good files only: errors have their line, as everywhere."""
+    from audit.settings_quick import quick
+
+    path = tmp_path / "audit.toml"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(SettingsError, match=r"audit\.toml:1:"):
+        quick(path)
+    path.write_text('host = "a"\nstore = "/b"\n')
+    assert (quick(path).host, quick(path).store) == ("a", "/b")
+    path.chmod(0o602)
+    with pytest.raises(SettingsError, match="anybody can write"):
+        quick(path)
