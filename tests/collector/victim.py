@@ -59,7 +59,7 @@ def main() -> int:
         small_disk(options["fsize"])
     store = open_or_create(root)
     key = load_or_create(keys, store.id)
-    decoder = plugins.load(collector.decoders, "decoder", "native")
+    decoder = plugins.load(collector.decoders, "decoder", options.get("decoder", "native"))
     every = options.get("every_s", 0.3)
     plan = Plan(
         store=store,
