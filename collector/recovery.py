@@ -10,6 +10,7 @@ import secrets
 import sqlite3
 import time
 from base64 import b64decode, b64encode
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,18 +63,27 @@ def open_for_writing(
     if lost:
         why = problem or ("older than the archive" if known else "gone")
         _replace(store, archive, why, given, on_step)
-    spool = Spool(store, watermark, on_step)
     rolled_back = known is not None and not lost and known.last_seq < given
-    if rolled_back:
-        _leap(spool, given)
-    notices += json.loads(spool.meta("notices") or "[]")
-    sealer = Sealer(spool, archive, on_step, limits)
+    with ExitStack() as on_failure:
+        spool = Spool(store, watermark, on_step)
+        on_failure.callback(spool.close)
+        if rolled_back:
+            _leap(spool, given)
+        notices += json.loads(spool.meta("notices") or "[]")
+        sealer = Sealer(spool, archive, on_step, limits)
+        on_failure.callback(sealer.close)
+        _settle(sealer, store.paths, spool, on_step)
+        on_failure.pop_all()
+    return Opened(spool, sealer, notices, positions_lost=lost or rolled_back)
+
+
+def _settle(sealer: Sealer, paths: StorePaths, spool: Spool, on_step: Step) -> None:
+    """Make cache and log agree, and drop what a kill left behind."""
     sealer.reconcile()
     sealer.check_acknowledged()
     on_step("recovery.after-reconcile")
     sealer.delete_sealed()
-    _delete_orphans(store.paths, spool)
-    return Opened(spool, sealer, notices, positions_lost=lost or rolled_back)
+    _delete_orphans(paths, spool)
 
 
 def _told(store: Store) -> int:

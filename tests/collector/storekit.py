@@ -128,8 +128,8 @@ class House:
 
     def restore(self, backup: Path) -> "House":
         """This house as `backup` has it; every file becomes a new one, as on another disk."""
-        shutil.rmtree(self.folder)
-        shutil.copytree(backup, self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(backup, self.folder, dirs_exist_ok=True)
         return self
 
     def seen(self) -> Seen:

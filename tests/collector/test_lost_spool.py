@@ -211,8 +211,8 @@ def test_a_sound_spool_is_left_alone(house: House) -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        "recovery.before-new",
         "recovery.after-new",
+        pytest.param("recovery.before-new", marks=pytest.mark.torture),
         pytest.param("recovery.after-aside", marks=pytest.mark.torture),
         pytest.param("recovery.after-reconcile", marks=pytest.mark.torture),
     ],

@@ -113,8 +113,14 @@ def test_the_count_never_changes_while_hundreds_of_files_are_joined(house: House
     assert private(house.root) == []
 
 
-@pytest.mark.parametrize("step", ["compact.before-file", "compact.before-delta-commit",
-                                  "compact.after-delta-commit"])  # fmt: skip
+@pytest.mark.parametrize(
+    "step",
+    [
+        "compact.after-delta-commit",
+        pytest.param("compact.before-file", marks=pytest.mark.torture),
+        pytest.param("compact.before-delta-commit", marks=pytest.mark.torture),
+    ],
+)
 def test_killed_while_compacting(days: House, step: str) -> None:
     """A real kill at each step leaves one valid view; the next run finishes."""
     assert Victim(days.folder, step=step, every_s=0.1, above=1).dies(20)

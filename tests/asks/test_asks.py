@@ -1,0 +1,496 @@
+"""What users of such tools reported, tried on this one, through the real commands.
+
+Shown elsewhere, not twice:
+- a half line at shutdown: tests/collector/test_collect_command.py (unfinished last line)
+- a checkpoint emptied, garbage, a directory, rolled back: tests/collector/test_lost_spool.py
+- two sources on one disk: tests/collector/test_collect_command.py; another device or inode:
+  tests/collector/test_file_source_rotation.py
+- modes under umask 022: tests/collector/test_collect_command.py
+- one damaged archive file: tests/query/test_damage.py, tests/audit/test_export_command.py
+- compaction under readers and kills, retention with its record: tests/collector/test_upkeep.py
+- a full disk, with and without root: tests/collector/test_full_disk.py
+- thousands of files, few descriptors, the inotify limit: tests/collector/test_file_source.py
+- an export's cursor and a failing file: tests/audit/test_export_command.py
+- terminal escapes in every view: tests/audit/test_hostile.py, tests/exporters/test_formats.py
+- kills at every step and at random: tests/collector/test_exactly_once.py
+"""
+
+import base64
+import gzip
+import json
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.asks.conftest import Sandbox
+from tests.collector.storekit import environment, exact
+from tests.collector.trail_check import Victim, Writer, wait_for
+
+Make = Any
+
+
+def wait_until(happened: Callable[[], object], timeout: float = 20) -> None:
+    """Until it is true, or fail."""
+    deadline = time.monotonic() + timeout
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.03)
+
+
+def numbered(first: int, last: int) -> list[dict]:
+    """Events whose pid is their number."""
+    return [{"pid": n, "path": f"/workspace/{n}"} for n in range(first, last + 1)]
+
+
+def now_text(**ago: float) -> str:
+    """A recent time as the layer writes it."""
+    return (datetime.now(UTC) - timedelta(**ago)).isoformat().replace("+00:00", "Z")
+
+
+def pids(sandbox: Sandbox) -> int:
+    """How many events arrived; none while the store is being made."""
+    try:
+        return len(sandbox.house.seen().pids)
+    except (sqlite3.OperationalError, KeyError):
+        return 0
+
+
+# --- tailing
+
+
+def test_a_recycled_inode_is_a_new_file(sandbox: Sandbox) -> None:
+    """1,000 events, the file is replaced by one of 3 with the same inode: 1,003."""
+    sandbox.write(*numbered(1, 1_000))
+    inode = sandbox.log.stat().st_ino
+    sandbox.house.collect()
+    sandbox.log.unlink()
+    for number in range(3_000):
+        fresh = sandbox.house.folder / f"fresh{number}"
+        fresh.touch()
+        if fresh.stat().st_ino == inode:
+            fresh.rename(sandbox.log)
+            break
+    else:
+        pytest.skip("this file system does not give an inode back")
+    sandbox.write(*numbered(1_001, 1_003))
+    sandbox.house.collect()
+    assert sandbox.count() == 1_003
+
+
+def test_an_offset_past_the_end_waits_for_nothing(sandbox: Sandbox) -> None:
+    """The file was shortened while nobody looked: the new event comes at once, a note says why."""
+    sandbox.write(*numbered(1, 500))
+    sandbox.house.collect()
+    sandbox.log.write_bytes(b"")
+    sandbox.write(*numbered(501, 501))
+    sandbox.house.collect()
+    assert sandbox.count() == 501
+    assert sandbox.house.ask("SELECT note FROM sources WHERE note <> ''")
+
+
+def test_truncate_and_rewrite_loses_nothing(sandbox: Sandbox) -> None:
+    """The reporter's script: every tenth line overwrites the file."""
+    with sandbox.collecting():
+        for n in range(1, 51):
+            if n % 10 == 0:
+                sandbox.log.write_bytes(b"")
+            sandbox.write(*numbered(n, n))
+            time.sleep(0.05)
+        wait_until(lambda: pids(sandbox) >= 50)
+    exact(sandbox.house, 50)
+
+
+def test_rotated_to_gz_while_down_is_not_read_again(sandbox: Sandbox) -> None:
+    """Renamed, compressed beside itself, and a new file: exactly all of them."""
+    sandbox.write(*numbered(1, 100))
+    sandbox.house.collect()
+    sandbox.write(*numbered(101, 200))
+    rotated = sandbox.log.with_name("decisions.jsonl.1")
+    sandbox.log.rename(rotated)
+    Path(f"{rotated}.gz").write_bytes(gzip.compress(rotated.read_bytes()))
+    sandbox.write(*numbered(201, 250))
+    sandbox.house.collect()
+    exact(sandbox.house, 250)
+
+
+def test_a_new_file_after_a_rotation_is_shown_from_its_start(sandbox: Sandbox) -> None:
+    """`tail -f` in another process shows all 100 lines written in one go; each line is JSON."""
+    sandbox.write(*numbered(1, 5))
+    with sandbox.collecting():
+        wait_until(lambda: pids(sandbox) == 5)
+        words = ["tail", "-f", "-n", "0", "--json"]
+        tail = subprocess.Popen(
+            [sys.executable, "-m", "audit.main", "--store", str(sandbox.house.root), *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(sandbox.house),
+        )  # fmt: skip
+        try:
+            assert tail.stdout
+            time.sleep(1.5)
+            sandbox.log.rename(sandbox.log.with_name("decisions.jsonl.1"))
+            sandbox.write(*numbered(6, 105))
+            lines = [json.loads(tail.stdout.readline()) for _ in range(100)]
+        finally:
+            tail.kill()
+            tail.communicate()
+    assert [event["pid"] for event in lines] == list(range(6, 106))
+
+
+def stop_and_start(folder: Path, rounds: int, *, hard: bool) -> None:
+    """A writer, and a collector that is stopped again and again."""
+    (folder / "log").mkdir()
+    writer = Writer(folder / "log", rate=500)
+    writer.start()
+    rng = random.Random(11)
+    try:
+        for _ in range(rounds):
+            victim = Victim(folder)
+            victim.wait_until_up()
+            time.sleep(rng.uniform(0.1, 1.0))
+            if hard:
+                victim.kill()
+            else:
+                assert victim.terminate() == 0
+    finally:
+        writer.finish()
+    last = Victim(folder)
+    wait_for(folder, writer)
+    assert last.terminate() == 0
+
+
+def test_a_graceful_stop_loses_no_batch(sandbox: Sandbox, tmp_path: Path) -> None:
+    """SIGTERM under load, twice."""
+    shutil.rmtree(tmp_path / "log")
+    stop_and_start(tmp_path, 1, hard=False)
+    written = len(sandbox.house.seen().pids)
+    exact(sandbox.house, written)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("hard", [False, True], ids=["TERM", "KILL"])
+def test_thirty_stops_lose_no_batch(sandbox: Sandbox, tmp_path: Path, hard: bool) -> None:
+    """The whole figure, gently and hard."""
+    shutil.rmtree(tmp_path / "log")
+    stop_and_start(tmp_path, 30, hard=hard)
+    exact(sandbox.house, len(sandbox.house.seen().pids))
+
+
+def test_a_very_long_line_is_one_event_or_one_reject(sandbox: Sandbox) -> None:
+    """Its neighbours are intact, nothing is split, and the sums say where it went."""
+    for size in (16_385, 65_537, 2 << 20):
+        sandbox.write({"pid": 1}, {"pid": 2, "path": "/workspace/" + "x" * size}, {"pid": 3})
+    summary = sandbox.house.collect()
+    counts = summary.counts
+    assert counts.seen == 9
+    assert counts.stored + sum(counts.rejected.values()) == 9
+    pids = sorted(event["pid"] for event in sandbox.ask("query", "--json", "-n", "0").events)
+    assert [pid for pid in pids if pid != 2] == [1, 1, 1, 3, 3, 3]
+    assert sandbox.count("--kind", "notice", "--flag", "reject") == sum(counts.rejected.values())
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(300)
+def test_a_line_of_200_mib_stays_within_300_mb(sandbox: Sandbox) -> None:
+    """In a process of its own, whose peak is asked for."""
+    sandbox.write({"pid": 1})
+    with sandbox.log.open("ab") as file:
+        file.write(b'{"path":"')
+        for _ in range(200):
+            file.write(b"x" * (1 << 20))
+        file.write(b'"}\n')
+    sandbox.write({"pid": 3})
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    ran = subprocess.run(
+        [sys.executable, "-m", "audit.main", "--store", str(sandbox.house.root), "collect",
+         "--once", str(sandbox.log)],
+        env=environment(sandbox.house), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "2 stored + 1 rejected" in ran.stderr
+    peak_kb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert peak_kb < 300_000 or peak_kb == before
+
+
+# --- decoding
+
+
+def test_paths_that_are_not_utf8_stay_two_paths(sandbox: Sandbox) -> None:
+    """And names with line feeds, tabs, bidi marks, emoji, NFC and NFD are found as they are."""
+    form = json.dumps({**sandbox_event(), "path": "/workspace/@"}).encode()
+    raw = [b"\xff", b"\xfe", b"a\\nb", b"a\\tb", "\u202e".encode(), "😀".encode(),
+           "é".encode(), "e\u0301".encode()]  # fmt: skip
+    sandbox.write(*(form.replace(b"@", each) for each in raw))
+    sandbox.house.collect()
+    events = sandbox.ask("query", "--json", "--path", "/workspace/**").events
+    assert len({event["path"] for event in events}) == len(raw)
+    assert "\ufffd" not in "".join(event["path"] for event in events)
+    assert sandbox.count("--path", "/workspace/é") == 1
+    assert sandbox.count("--path", "/workspace/😀") == 1
+
+
+def sandbox_event() -> dict:
+    """A whole event."""
+    from tests.asks.conftest import COMMON
+
+    return dict(COMMON)
+
+
+def test_a_source_that_cannot_be_read_is_never_no_denials(sandbox: Sandbox) -> None:
+    """A gap, a red status, exit 8 instead of a plain nothing."""
+    sandbox.log.symlink_to(sandbox.log.name)
+    with sandbox.collecting():
+        wait_until(lambda: gaps(sandbox))
+        asked = sandbox.ask("query", "--deny", "--since", "1h")
+        assert asked.code == 8
+        assert "incomplete" in asked.err
+        assert "openclaw" in sandbox.ask("gaps").out
+        assert sandbox.ask("status", "--check").code == 10
+
+
+def gaps(sandbox: Sandbox) -> list[tuple]:
+    """The gaps so far; none while the store is being made."""
+    try:
+        return sandbox.house.ask("SELECT source FROM gaps")
+    except sqlite3.OperationalError:
+        return []
+
+
+def test_every_kind_of_decision_is_told_apart(sandbox: Sandbox) -> None:
+    """Allow, deny, their spellings, a time-out, an error; what says nothing is found as unknown."""
+    cases = {
+        "allow": ["allow", "ALLOW", "allowed"],
+        "deny": ["deny", "DENY", "Denied"],
+    }
+    kinds = ["filesystem", "network", "process", "mach", "sysctl", "iokit", "ipc", "signal"]
+    for kind in kinds:
+        for words in cases.values():
+            sandbox.write(*({"resource": kind, "decision": word} for word in words))
+        sandbox.write({"resource": kind, "decision": "perhaps"})
+    sandbox.house.collect()
+    for kind in kinds:
+        for decision, words in cases.items():
+            assert sandbox.count("--resource", kind, "--decision", decision) == len(words)
+    assert sandbox.count("--decision", "unknown") + sandbox.count(
+        "--kind", "notice", "--flag", "reject"
+    ) == len(kinds)
+
+
+def test_a_burst_is_folded_for_the_eye_and_counted_in_full(sandbox: Sandbox) -> None:
+    """×1000 on a screen, 1,000 in JSON, and an allow in between is its own line."""
+    deny = {"decision": "deny", "policy_rule": "filesystem.deny[1]", "pid": 7}
+    sandbox.write(*[deny] * 1_000, {"pid": 7})
+    sandbox.house.collect()
+    folded = sandbox.ask("query", "-n", "0", "--merge").out.splitlines()
+    assert len(folded) == 2
+    assert "1000" in folded[0]
+    assert len(sandbox.ask("query", "-n", "0", "--deny", "--json").events) == 1_000
+    assert sandbox.count("--deny") == 1_000
+
+
+# --- secrets
+
+
+def test_no_secret_is_anywhere_in_the_store(sandbox: Sandbox) -> None:
+    """Key-shaped and value-shaped, in arguments, URLs, JSON in JSON, over events: 0 hits."""
+    secret = "SECRETSENTINEL7x9QpLr2"
+    b64 = base64.b64encode(secret.encode()).decode()
+    commands = [
+        ["app", f"telegram.token={secret}"], ["app", "--token", secret], ["mysql", f"-p{secret}"],
+        ["curl", "-u", f"u:{secret}", "http://h/"], ["git", "clone", f"https://u:{secret}@h/x"],
+        ["curl", "-H", f"Authorization: Bearer {secret}"],
+        ["curl", "-H", "Authorization: Basic " + base64.b64encode(f"u:{secret}".encode()).decode()],
+        ["curl", f"https://h/x?sig={secret}"], ["app", json.dumps({"password": secret})],
+        ["env", f"AWS_SECRET_ACCESS_KEY={secret}", "app"],
+    ]  # fmt: skip
+    sandbox.write(*({"syscall": "exec", "resource": "process", "command": each, "path": "/bin/x"}
+                    for each in commands))  # fmt: skip
+    pem = ["-----BEGIN RSA PRIVATE KEY-----", secret * 3, "-----END RSA PRIVATE KEY-----"]
+    sandbox.write(*({"message": text, "pid": 9} for text in pem))
+    sandbox.house.collect()
+    out = sandbox.house.folder / "out.json"
+    assert sandbox.ask("export", "-o", str(out)).code == 0
+    files = [path for path in sandbox.house.folder.rglob("*") if path.is_file()]
+    kept = [path for path in files if path != sandbox.log]
+    found = [str(path) for path in kept for word in (secret, b64) if word.encode() in plain(path)]
+    assert found == []
+    assert sandbox.count() == len(commands) + len(pem)
+
+
+def plain(path: Path) -> bytes:
+    """The bytes of a file, and the text of what is compressed inside it."""
+    import pyarrow.parquet as pq
+
+    data = path.read_bytes()
+    if path.suffix == ".parquet":
+        data += repr(pq.ParquetFile(path).read().to_pylist()).encode()
+    return data
+
+
+# --- the store
+
+
+def test_a_question_of_a_window_opens_only_the_files_of_the_window(sandbox: Sandbox) -> None:
+    """The files of other days may even be gone: nobody looks at them."""
+    for day in range(20, 28):
+        sandbox.write({"ts": f"2026-07-{day}T10:00:00Z"}, {"ts": f"2026-07-{day}T11:00:00Z"})
+    sandbox.house.collect()
+    for path in (sandbox.house.root / "events").glob("date=2026-07-2[0-6]/*.parquet"):
+        path.unlink()
+    asked = sandbox.ask("query", "--count", "--since", "2026-07-27T00:00:00Z")
+    assert (asked.code, asked.out.split()[0]) == (0, "2")
+    assert sandbox.ask("query", "--count").code == 8
+
+
+def test_a_time_in_any_unit_lands_in_its_hour(sandbox: Sandbox) -> None:
+    """Seconds to nanoseconds, offsets; what is no time is a counted reject, never 1970."""
+    moment = datetime(2026, 7, 28, 9, 3, 12, tzinfo=UTC)
+    epoch = int(moment.timestamp())
+    stamps = [epoch, epoch * 10**3, epoch * 10**6, epoch * 10**9, "2026-07-28T18:03:12+09:00",
+              "2026-07-28T09:03:12Z", "2026-07-28T04:03:12.000000-05:00"]  # fmt: skip
+    sandbox.write(*({"ts": stamp} for stamp in stamps), {"ts": "yesterday"}, {"ts": -1e300})
+    summary = sandbox.house.collect()
+    times = {event["ts"] for event in sandbox.ask("query", "--json").events}
+    assert times == {"2026-07-28T09:03:12.000000Z"}
+    assert (summary.counts.stored, sum(summary.counts.rejected.values())) == (len(stamps), 2)
+
+
+def test_a_year_of_partitions_with_and_without_a_column_is_one_question(sandbox: Sandbox) -> None:
+    """A day where no event has a pid, one where all do: one explicit schema, no binder error."""
+    sandbox.write({"ts": "2026-07-26T10:00:00Z"})
+    sandbox.house.collect()
+    sandbox.write({"ts": "2026-07-27T10:00:00Z", "pid": 5, "uid": 501, "dst": "10.0.0.1:443"})
+    sandbox.house.collect()
+    events = sandbox.ask("query", "--json").events
+    assert [event.get("pid") for event in events] == [None, 5]
+    assert sandbox.count("--pid", "5") == 1
+
+
+def test_host_and_date_together_are_the_intersection(sandbox: Sandbox) -> None:
+    """What grep finds by both, a question by both finds."""
+    for day in (26, 27):
+        for host in ("node-a", "node-b"):
+            sandbox.write({"ts": f"2026-07-{day}T10:00:00Z", "host": host})
+    sandbox.house.collect()
+    window = ["--since", "2026-07-27T00:00:00Z", "--until", "2026-07-28T00:00:00Z"]
+    assert sandbox.count("--host", "node-a") == 2
+    assert sandbox.count(*window) == 2
+    assert sandbox.count("--host", "node-a", *window) == 1
+
+
+# --- questions and exports
+
+
+@pytest.mark.parametrize("zone", ["America/Chicago", "Asia/Kolkata"])
+def test_the_last_hour_is_the_same_hour_in_every_zone(
+    sandbox: Sandbox, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are UTC, the watch is local: same events, and each printed time has an offset."""
+    sandbox.write({"ts": now_text(minutes=5), "pid": 1}, {"ts": now_text(minutes=90), "pid": 2})
+    sandbox.house.collect()
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert [e["pid"] for e in sandbox.ask("query", "--json", "--since", "1h").events] == [1]
+        assert sandbox.ask("query", "--since", "1h").out.split()[0].endswith("Z")
+    finally:
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()
+
+
+def export_all(sandbox: Sandbox, events: int) -> None:
+    """Everything in one file: no cap, and the manifest counts the same."""
+    Writer(sandbox.house.folder / "log", rotate_every=1 << 40).write(events)
+    sandbox.house.collect()
+    out = sandbox.house.folder / "all.ndjson"
+    assert sandbox.ask("export", "-o", str(out)).code == 0
+    with out.open("rb") as file:
+        assert sum(1 for _ in file) == events
+    manifest = json.loads(Path(f"{out}.manifest.json").read_bytes())
+    assert manifest["rows"] == events
+
+
+def test_an_export_has_no_cap_and_a_limit_is_told(sandbox: Sandbox) -> None:
+    """12,000 events are 12,000 lines; ten of them say that there are more."""
+    export_all(sandbox, 12_000)
+    ten = sandbox.house.folder / "ten.json"
+    asked = sandbox.ask("export", "-n", "10", "-o", str(ten))
+    assert "more match" in asked.err
+    assert len(json.loads(ten.read_bytes())) == 10
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+def test_an_export_of_250000_has_no_cap(sandbox: Sandbox) -> None:
+    """The whole figure."""
+    export_all(sandbox, 250_000)
+
+
+def test_a_night_of_nothing_of_one_and_of_many(sandbox: Sandbox) -> None:
+    """Each event goes out once; a night again gives nothing new."""
+    sandbox.log.touch()
+    sandbox.house.collect()
+    got = []
+    for night, events in enumerate((0, 1, 1_000, 0)):
+        sandbox.write(*numbered(len(got) + 1, len(got) + events))
+        sandbox.house.collect()
+        out = sandbox.house.folder / f"night{night}.ndjson"
+        assert sandbox.ask("export", "--cursor", "siem", "-o", str(out)).code == 0
+        got += [json.loads(line)["pid"] for line in out.read_text().splitlines()] if events else []
+    assert got == list(range(1, 1_002))
+
+
+def test_an_export_holds_plain_strings(sandbox: Sandbox) -> None:
+    """No field needs a second decoding on the receiver's side, not even bytes that are no UTF-8."""
+    sandbox.write(json.dumps({**sandbox_event(), "path": "/w/@"}).encode().replace(b"@", b"\xff"))
+    sandbox.house.collect()
+    out = sandbox.house.folder / "plain.ndjson"
+    sandbox.ask("export", "-o", str(out))
+    event = json.loads(out.read_bytes())
+    assert event["path"].startswith("/w/")
+    assert len(event["path"]) == 4
+    assert all(isinstance(value, str | int) for value in event.values())
+
+
+def test_head_ends_a_long_answer_quietly(sandbox: Sandbox) -> None:
+    """A real pipe: no traceback, the line that came is whole, the exit is 0."""
+    Writer(sandbox.house.folder / "log", rotate_every=1 << 40).write(8_000)
+    sandbox.house.collect()
+    ran = subprocess.run(
+        ["bash", "-c", '"$0" -m audit.main --store "$1" query -n 0 --format ndjson | head -1;'
+         ' echo "${PIPESTATUS[0]}"', sys.executable, str(sandbox.house.root)],
+        env={**environment(sandbox.house), "PYTHONUNBUFFERED": "1"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, code = ran.stdout.splitlines()
+    assert json.loads(first)["pid"] == 1
+    assert (code, ran.stderr) == ("0", "")
+
+
+def test_a_sandbox_that_is_gone_is_still_answered_for(sandbox: Sandbox) -> None:
+    """Its log is deleted with it; the record stays."""
+    sandbox.write({"sandbox": "short-lived"}, {"sandbox": "other"})
+    sandbox.house.collect()
+    sandbox.log.unlink()
+    sandbox.house.collect()
+    out = sandbox.house.folder / "gone.json"
+    assert sandbox.ask("export", "--sandbox", "short-lived", "-o", str(out)).code == 0
+    assert len(json.loads(out.read_bytes())) == 1
+
+
+def test_a_store_that_cannot_be_written_is_no_silence(sandbox: Sandbox) -> None:
+    """An error before anything is read, not an empty success."""
+    sandbox.write({"pid": 1})
+    (sandbox.house.folder / "store").write_bytes(b"in the way")
+    asked = sandbox.ask("collect", "--once", str(sandbox.log))
+    assert asked.code == 5
+    assert os.fspath(sandbox.house.root) in asked.err
