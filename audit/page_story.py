@@ -14,7 +14,7 @@ from audit.render_style import Glyphs, safe
 from audit.render_width import fit_target, keep_start, width
 from query.contracts import Gap
 from query.run_list import LIVE_US
-from query.story import Step, Story
+from query.story import MAX_EVENTS, Step, Story
 
 MAX_RUN_CELLS: Final = 40
 MAX_NAMES_TOLD: Final = 3
@@ -97,7 +97,8 @@ def totals(story: Story) -> str:
     words += [f"{times.count(found.unknown)} unknown"] if found.unknown else []
     words += [f"{times.count(found.other)} without a decision"] if found.other else []
     if found.secrets:
-        words.append(f"{times.count(found.secrets)} secret{'s' * (found.secrets != 1)} masked")
+        secrets = f"{times.count(found.secrets)} secret{'s' * (found.secrets != 1)} masked"
+        words.append(secrets + (" in what is told" if story.more else ""))
     return ", ".join(words)
 
 
@@ -116,9 +117,11 @@ def completeness(
         lines.insert(0, f"record INCOMPLETE: {number} in this window ({names})")
     counted = run.allow + run.deny + run.other
     if story.more:
-        shown = f"the oldest {times.count(story.stored)} of {times.count(counted)} events"
         rest = quote(f"{telling.prog} query --run {run.correlation_id}")
-        lines.append(f"told are {shown}; the rest: {rest}")
+        lines.append(
+            f"too long to tell: of {times.count(counted)} events the oldest"
+            f" {times.count(MAX_EVENTS)}, then only what was refused; all of them: {rest}"
+        )
     elif not filtered and not story.damaged and story.stored < counted:
         lost = times.count(counted - story.stored)
         lines.append(f"record INCOMPLETE: {lost} of its events are no longer stored")

@@ -18,7 +18,7 @@ from query.reader import ROW_COLUMNS, Query, Reader, seq_of, to_row
 from query.runs import Run, run_named
 from query.snapshot import Part, Snapshot
 
-# Events told of one run, the oldest first; a longer run says so.
+# Events told of one run, the oldest first; of a longer run the later refusals, and it says so.
 MAX_EVENTS: Final = 100_000
 # A system's report comes within seconds of what it reports; it is looked for so far after the run.
 REPORT_SEQS: Final = 10_000
@@ -149,15 +149,18 @@ def _story(
         if part.max_seq >= run.first_seq and part.min_seq <= run.last_seq + REPORT_SEQS
     ]
     with Reader(snapshot, parts, final=final) as reader:
-        rows = [to_row(values) for values in _events(reader, parts, run, request)]
-        more = len(rows) > MAX_EVENTS
-        rows, reports = _apart(rows[:MAX_EVENTS], run)
-        window = Window(run.first_ts, run.last_ts + 1)
-        gaps = snapshot.gaps(window)
+        first = [to_row(values) for values in _events(reader, parts, run, request)]
+        more = len(first) > MAX_EVENTS
+        later = _refusals(reader, parts, run, request, first[MAX_EVENTS - 1]["seq"]) if more else []
+        rows, reports = _apart([*first[:MAX_EVENTS], *map(to_row, later)], run)
+        gaps = snapshot.gaps(Window(run.first_ts, run.last_ts + 1))
+        totals = _totals(rows, reports)
+        if more and not (request.values or request.window != Window()):
+            totals = replace(totals, allow=run.allow, deny=run.deny, unknown=0, other=run.other)
         return Story(
             run=run,
             policies=_policies(rows),
-            totals=_totals(rows, reports),
+            totals=totals,
             steps=tuple(told(rows, reports, gaps)),
             gaps=gaps,
             more=more,
@@ -170,17 +173,27 @@ def _events(
     reader: Reader, parts: Sequence[Part], run: Run, request: Request
 ) -> list[tuple[Any, ...]]:
     """The run's events, and reports that may belong to one of them."""
-    own = all_of(
-        [
-            Clause("correlation_id = ?", (run.correlation_id,)),
-            Clause("kind <> 'gap'"),
-            compile_request(request),
-        ]
-    )
     linked = Clause("link = 'report' AND linked_seq BETWEEN ? AND ?", (run.first_seq, run.last_seq))
     span = Clause("seq BETWEEN ? AND ?", (run.first_seq, run.last_seq + REPORT_SEQS))
+    where = all_of([span, any_of([_own(run, request), linked])])
     tail = Clause("ORDER BY seq LIMIT ?", (MAX_EVENTS + 1,))
-    return reader.rows(parts, Query(ROW_COLUMNS, all_of([span, any_of([own, linked])]), tail))
+    return reader.rows(parts, Query(ROW_COLUMNS, where, tail))
+
+
+def _refusals(
+    reader: Reader, parts: Sequence[Part], run: Run, request: Request, after: int
+) -> list[tuple[Any, ...]]:
+    """What was not allowed later in a run too long to tell: it is what one asks for."""
+    later = Clause("seq > ? AND decision IN ('deny', 'unknown')", (after,))
+    where = all_of([_own(run, request), later])
+    return reader.rows(
+        parts, Query(ROW_COLUMNS, where, Clause("ORDER BY seq LIMIT ?", (MAX_EVENTS,)))
+    )
+
+
+def _own(run: Run, request: Request) -> Clause:
+    mine = Clause("correlation_id = ? AND kind <> 'gap'", (run.correlation_id,))
+    return all_of([mine, compile_request(request)])
 
 
 def _of(row: Row, run: Run) -> bool:

@@ -172,13 +172,16 @@ def test_a_run_outside_any_sandbox_is_last_only_alone(make_store: Any) -> None:
 
 
 def test_a_run_too_long_to_tell_says_so(make_store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest events are told."""
+    """The oldest events are told, then only what was refused; the sums are the collector's."""
     monkeypatch.setattr(module, "MAX_EVENTS", 3)
-    rows = [event(seq, path=f"/w/{seq}") for seq in range(1, 6)]
+    rows = [event(seq, path=f"/w/{seq}") for seq in range(1, 8)]
+    rows[5] |= {"decision": "deny", "path": "/secret"}
     store = make_store(rows)
     with_runs(store, rows)
     found = story(store.paths, "last", Request())
-    assert (found.more, found.stored, found.totals.allow) == (True, 3, 3)
+    assert (found.more, found.totals.allow, found.totals.deny) == (True, 6, 1)
+    assert [s.row["seq"] for s in found.steps if isinstance(s, Step)] == [1, 2, 3, 6]
+    assert not story(store.paths, "last", Request({"decision": ("deny",)})).more
 
 
 @pytest.mark.parametrize("sealed", [0, 30, 70])
