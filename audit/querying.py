@@ -1,11 +1,14 @@
 """`audit query`: the answer in the wanted form, and the exit code that scripts rely on."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from audit import screen as output
+from audit import wiring
 from audit.asking import Question
 from audit.call import Call
 from audit.heading import header
@@ -16,6 +19,7 @@ from audit.render_cells import gap_text
 from audit.render_fold import Line, fold, line_of, merge
 from audit.render_style import UNICODE
 from audit.render_time import clock, count
+from audit.say import Voice
 from audit.screen import Screen
 from audit_events.errors import Exit, UsageError
 from audit_events.layout import StorePaths
@@ -68,6 +72,18 @@ class Found:
     gaps: tuple[Gap, ...]
     damaged: tuple[Damaged, ...]
     searched: int = 0
+
+
+@contextmanager
+def store_or_export(call: Call, file: str | None) -> Iterator[StorePaths]:
+    """The store of a call, or an export that is read as one."""
+    if file is None:
+        yield wiring.find_store(call)
+        return
+    from audit.borrowed import borrowed
+
+    with borrowed(Path(file).expanduser(), Voice(call.prog, call.environ)) as paths:
+        yield paths
 
 
 def parse_limit(text: str) -> Limit:
