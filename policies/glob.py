@@ -15,6 +15,8 @@ MAX_PATTERN_CHARS: Final = 4096
 _MASK: Final = "[REDACTED:"
 _ESCAPABLE: Final = frozenset("[]*?\\")
 _ANY: Final = r"[\s\S]*"
+_SPECIAL: Final = re.compile(r"[\[*?\\]")
+_SIGNS: Final = re.compile("[^0-9A-Za-z\x80-\U0010ffff]")
 _INDEX: Final = re.compile(r"(.+)(?:\[([0-9]{1,9})\]|\.([0-9]{1,9}))", re.DOTALL)
 
 
@@ -284,6 +286,8 @@ def _simple_name(parts: list[_Part]) -> tuple[tuple[str, str], ...]:
 
 def _parts(pattern: str, offset: int, *, within: str) -> list[_Part]:
     """One component, or a whole name, piece by piece; `offset` is for error positions only."""
+    if not _SPECIAL.search(pattern):
+        return [_literal(pattern)] if pattern else []
     one, run = ("[^/]", "[^/]*") if within == "component" else (r"[\s\S]", _ANY)
     parts: list[_Part] = []
     at = 0
@@ -305,8 +309,8 @@ def _parts(pattern: str, offset: int, *, within: str) -> list[_Part]:
     return parts
 
 
-def _literal(char: str) -> _Part:
-    return _Part(char, _escaped(char), literal=True)
+def _literal(text: str) -> _Part:
+    return _Part(text, _escaped(text), literal=True)
 
 
 def _class_end(pattern: str, start: int) -> int | None:
@@ -375,4 +379,4 @@ def _member(code: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_member(ord(char)) for char in text)
+    return _SIGNS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
