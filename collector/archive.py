@@ -46,7 +46,7 @@ _COMMIT_NAME: Final = re.compile(r"(\d{20})\.json")
 _VERSION_IN_PATH: Final = re.compile(r"-v(\d+)-[0-9a-f]+\.parquet\Z")
 _METADATA_KEY: Final = "sandtrail"
 # What any commit says of itself; whatever else one says (a removal) must be found for ever.
-_ROUTINE: Final = {"last_seq", "streams", "segments", "actions"}
+_ROUTINE: Final = {"last_seq", "streams", "moved", "segments", "actions"}
 LOG_KEPT_S: Final = 7 * 86_400
 LAST_CHECKPOINT: Final = "_last_checkpoint"
 

@@ -99,10 +99,9 @@ def _days(row: _Row) -> tuple[int, int]:
 
 def _join(sealer: Sealer, run: list[_Row]) -> None:
     first, last = run[0].first_seq, run[-1].last_seq
-    within = "WHERE first_seq BETWEEN ? AND ?"
     blobs = sealer.connection.execute(
-        f"SELECT data FROM batches {within} ORDER BY first_seq",
-        (first, last),  # noqa: S608
+        "SELECT data FROM batches WHERE first_seq BETWEEN ? AND ? ORDER BY first_seq",
+        (first, last),
     )
     table = pa.Table.from_batches([decode_batch(data) for (data,) in blobs])
     (joined,) = table.unify_dictionaries().combine_chunks().to_batches()
@@ -110,11 +109,13 @@ def _join(sealer: Sealer, run: list[_Row]) -> None:
     with sealer.writing():
         # Read in the transaction: the flow may lay a newer position over the newest batch.
         rows = sealer.connection.execute(
-            f"SELECT streams FROM batches {within} ORDER BY first_seq",
-            (first, last),  # noqa: S608
+            "SELECT streams FROM batches WHERE first_seq BETWEEN ? AND ? ORDER BY first_seq",
+            (first, last),
         ).fetchall()
         updates = itertools.chain.from_iterable(json.loads(streams) for (streams,) in rows)
-        sealer.connection.execute(f"DELETE FROM batches {within}", (first, last))  # noqa: S608
+        sealer.connection.execute(
+            "DELETE FROM batches WHERE first_seq BETWEEN ? AND ?", (first, last)
+        )
         sealer.connection.execute(
             "INSERT INTO batches VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (first, last, joined.num_rows, min(r.min_ts for r in run), max(r.max_ts for r in run),

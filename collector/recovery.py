@@ -17,6 +17,7 @@ from typing import Any
 
 from audit_events.layout import FILE_MODE, SPOOL_DDL, STORE_MODE, StorePaths
 from collector.archive import Archive, commit_metadata, log_versions, repair_log
+from collector.positions import sealed_streams
 from collector.seal import Sealer, SealLimits
 from collector.spool import Spool, Step, merge_streams, no_step
 from collector.sqlite import open_writable, transaction
@@ -184,7 +185,7 @@ def _write_new(store: Store, archive: Archive, given: int, notice: str, on_step:
     for suffix in ("", "-wal", "-shm"):
         building.with_name(building.name + suffix).unlink(missing_ok=True)
     connection = open_writable(building, SPOOL_DDL)
-    streams = _sealed_streams(archive)
+    streams = sealed_streams(archive.log)
     base = _leap_base(given)
     now = time.time_ns() // 1000
     with transaction(connection):
@@ -216,16 +217,6 @@ def _write_new(store: Store, archive: Archive, given: int, notice: str, on_step:
     for suffix in ("-wal", "-shm"):
         building.with_name(building.name + suffix).unlink(missing_ok=True)
     sync_folder(store.paths.root)
-
-
-def _sealed_streams(archive: Archive) -> dict[str, dict[str, Any]]:
-    """Positions as of the newest seal, from the log: every commit of ours carries them."""
-    for version in reversed(log_versions(archive.log)):
-        words = commit_metadata(archive.log, version)
-        if words and "streams" in words:
-            streams: dict[str, dict[str, Any]] = words["streams"]
-            return streams
-    return {}
 
 
 def _removed(archive: Archive) -> int:

@@ -21,6 +21,7 @@ from audit_events.canonical import segment_digest
 from audit_events.errors import StorageError
 from audit_events.layout import SPOOL_DDL
 from collector.archive import Archive, ArchiveFile, commit_metadata, sync_log
+from collector.positions import words_of_positions
 from collector.spool import Spool, Step, StoredBatch, days_of, merge_streams, no_step
 from collector.sqlite import open_writable, transaction
 from collector.store import reason_of
@@ -72,10 +73,10 @@ class Sealer:
             yield
 
     def carried(self) -> dict[str, Any]:
-        """What every commit says, so that a lost spool finds its positions in the newest one."""
+        """What a commit without new rows says, so that a lost spool finds its positions."""
         return {
             "last_seq": self._meta("sealed_upto"),
-            "streams": json.loads(self._meta("sealed_streams")),
+            **words_of_positions(self._meta("sealed_streams"), [], self.archive.version() + 1),
         }
 
     def due(self, now_s: float) -> bool:
@@ -131,7 +132,7 @@ class Sealer:
             last = batches[-1].last_seq
             metadata = {
                 "last_seq": last,
-                "streams": json.loads(self._streams_upto(last)),
+                **self._positions_words(last),
                 "segments": segments,
             }
             self.step("seal.before-delta-commit")
@@ -148,14 +149,20 @@ class Sealer:
             self.archive.discard(files)
             raise
 
+    def _positions_words(self, last: int) -> dict[str, Any]:
+        updates = self._updates_upto(last)
+        streams = merge_streams(self._meta("sealed_streams"), updates)
+        return words_of_positions(streams, updates, self.archive.version() + 1)
+
     def _streams_upto(self, seq: int) -> str:
-        known: str = self._meta("sealed_streams")
+        return merge_streams(self._meta("sealed_streams"), self._updates_upto(seq))
+
+    def _updates_upto(self, seq: int) -> list[list[Any]]:
         rows = self.connection.execute(
             "SELECT streams FROM batches WHERE first_seq > ? AND last_seq <= ? ORDER BY first_seq",
             (self._meta("sealed_upto"), seq),
         )
-        updates = [update for (streams,) in rows for update in json.loads(streams)]
-        return merge_streams(known, updates)
+        return [update for (streams,) in rows for update in json.loads(streams)]
 
     def reconcile(self) -> None:
         """Make `files`, `sealed_upto` and the rest of the cache agree with the Delta log.
