@@ -113,3 +113,10 @@ def operation(name: str) -> Operation:
 
 def _ending(name: str) -> str | None:
     return next((access for ending, access in _ENDINGS if name.endswith(ending)), "other")
+
+
+def table() -> list[tuple[str, Operation]]:
+    """Every operation that has a place of its own, and the beginning of each family with a `*`."""
+    exact = [(name, Operation(*filed)) for name, filed in sorted(_EXACT.items())]
+    families = [(f"{start}*", Operation(res, access)) for start, res, access in _FAMILIES]
+    return [*exact, *families]
