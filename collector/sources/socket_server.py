@@ -354,7 +354,7 @@ class Server:
                 self._refuse("a line was not finished in time" if slow else "idle")
         self._bound_memory()
         self._forget_writers()
-        plain = sum(c.track is None for c in self._connections)
+        plain = sum(c.track is None and c.stage is Stage.EVENTS for c in self._connections)
         self.writers = (len(self._connections), plain)
         self._emit(Idle(self._name))
         self._warn()
@@ -369,9 +369,13 @@ class Server:
 
     def _forget_writers(self) -> None:
         before = time.time() - FORGET_WRITER_S
+        here = {c.stream for c in self._connections}
         for stream, track in list(self._tracks.items()):
-            if 0 < track.seen_s < before and not any(c.track is track for c in self._connections):
-                del self._tracks[stream]
+            if track.seen_s >= before or stream in here:
+                continue
+            del self._tracks[stream]
+            # One that only greeted has left nothing.
+            if track.seen_s:
                 self._emit(Closed(self._name, stream))
 
     def _warn(self) -> None:

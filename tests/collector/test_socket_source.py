@@ -1,5 +1,6 @@
 """The socket source: who may write, what is acknowledged when, and what bounds a writer."""
 
+import gc
 import os
 import socket
 import stat
@@ -33,10 +34,12 @@ class Ledger:
         self.said: list[Emission] = []
         self.lines: dict[str, bytes] = {}
         self.commits = True
+        self.up = False
         self.source: SocketSource | None = None
 
     def take(self, said: Emission) -> None:
         """The source's `emit`."""
+        self.up = True
         if not isinstance(said, Idle):
             self.said.append(said)
         if isinstance(said, Closed):
@@ -69,7 +72,7 @@ def serving(path: Path, ledger: Ledger, **options: object) -> Iterator[SocketSou
     """A source at work; whatever it raised is raised again."""
     plain = SocketOptions(path, frozenset({os.geteuid(), 0}))
     source = SocketSource("in", replace(plain, **options))  # type: ignore[arg-type]
-    ledger.source, stop, failed = source, threading.Event(), []
+    ledger.source, ledger.up, stop, failed = source, False, threading.Event(), []
 
     def run() -> None:
         try:
@@ -80,7 +83,7 @@ def serving(path: Path, ledger: Ledger, **options: object) -> Iterator[SocketSou
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        until(lambda: bool(failed) or (source._server is not None and answers(path)))
+        until(lambda: bool(failed) or ledger.up)
         if failed:
             raise failed[0]
         yield source
@@ -126,7 +129,8 @@ def said_by(sock: socket.socket, words: bytes) -> bytes:
 
 
 def open_files() -> int:
-    """Descriptors of this process."""
+    """Descriptors of this process, without those that only wait for the garbage collector."""
+    gc.collect()
     return sum(1 for _ in Path("/dev/fd").iterdir())
 
 
