@@ -209,8 +209,8 @@ def wait_for(folder: Path, writer: Writer, timeout: float = 60) -> None:
             try:
                 if len(snapshot(folder / "store").pids) >= writer.written:
                     return
-            except sqlite3.Error:
-                pass
+            except (sqlite3.Error, KeyError):
+                pass  # the store is being made
         time.sleep(0.1)
     raise AssertionError(f"not all of {writer.written} events arrived in {timeout} s")
 
