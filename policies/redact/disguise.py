@@ -38,10 +38,11 @@ def _any_of(words: Iterator[str]) -> str:
 
 
 WRAPPED: Final = Rule(
-    "wrapped", "wrapped", "escapes, line folds, colours",
+    "wrapped", "wrapped", "escapes, line folds, colours, numbered arguments",
     r"%(?:25)?(?:3[AaDd]|22|40|7[Bb])|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
-    r"|\\\r?\n|\x1b\[|\\(?:x1b|u001b|e|033)\[",
-    hits=("password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m"), misses=("a%20b",),
+    r"|\\\r?\n|[ \t]a1=\"|\x1b\[|\\(?:x1b|u001b|e|033)\[",
+    hits=("password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m", 'a0="x" a1="y"'),
+    misses=("a%20b",),
 )  # fmt: skip
 BASE64: Final = Rule(
     "base64", "base64", "base64 of something that names a secret",

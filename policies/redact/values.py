@@ -77,7 +77,8 @@ def names_a_secret(name: str) -> bool:
         return False
     if _SECRET_ID.search(name):
         return True
-    words = [word.lower() for word in _SEGMENT.findall(name)]
+    # `--with-db-pass=X` tells a build which to use.
+    words = [word.lower() for word in _SEGMENT.findall(name.removeprefix("--with-"))]
     if not words:
         return True
     return not (words[-1] in ABOUT or words[0] in NUMBERS)
@@ -214,10 +215,21 @@ def is_user_pair(match: re.Match[str]) -> bool:
     return not placeholder(value) and not value.startswith("//") and len(value) > 1
 
 
+def is_pair_word(match: re.Match[str]) -> bool:
+    """The part after `user:` where it may be a group: only if a generator wrote it."""
+    return is_user_pair(match) and (is_generated_word(match) or random_looking(match[SECRET], 20))
+
+
 def is_userinfo(match: re.Match[str]) -> bool:
     """The password part of a URL."""
     value = match[SECRET]
     return not placeholder(value) and len(value) > 1 and not _PORT.match(value)
+
+
+def is_code(match: re.Match[str]) -> bool:
+    """A one-time code; 123456 and 000000 are what examples show."""
+    digits = re.sub("[^0-9]", "", match[SECRET])
+    return digits not in "01234567890" and len(set(digits)) > 1
 
 
 def is_opaque(match: re.Match[str]) -> bool:

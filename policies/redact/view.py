@@ -27,7 +27,7 @@ _INVISIBLE: Final = re.compile(
 _WRAPPED: Final = re.compile(
     "%(?:25)?([2-7][0-9A-Fa-f])|\\\\(?:u00|x)([2-7][0-9A-Fa-f])"
     "|(=\r?\n|\\\\\r?\n|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
-    "|\\\\([\"'/\\\\])"
+    '|\\\\(["\'/\\\\])|("?[ \\t]a[0-9]{1,3}=")'
 )
 
 
@@ -71,8 +71,10 @@ def unwrapped(view: View) -> View | None:
         pieces.append(view.text[last : match.start()])
         origin.extend(range(last, match.start()))
         code, last = match[1] or match[2], match.end()
-        if code or match[4]:
-            pieces.append(chr(int(code, 16)) if code else match[4])
+        if code or match[4] or match[5]:
+            # The arguments of an audit record: a0="mysql" a1="-pX".
+            border = match[4] or BREAK
+            pieces.append(chr(int(code, 16)) if code else border)
             origin.append(match.start())
     if not last:
         return None

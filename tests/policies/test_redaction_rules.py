@@ -18,10 +18,18 @@ EXAMPLES = [(rule, text) for rule in ALL_RULES for text in rule.hits]
 COUNTER_EXAMPLES = [(rule, text) for rule in ALL_RULES for text in rule.misses]
 CASES = [
     line
-    for line in (Path(__file__).parent / "redaction_cases.txt").read_text("utf-8").splitlines()
+    for name in ("redaction_cases.txt", "redaction_unseen.txt")
+    for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
 ]
-_ESCAPES = {r"\f": "\f", r"\e": "\x1b", r"\0": "\0", r"\u200b": "\u200b"}
+_ESCAPES = {
+    r"\f": "\f",
+    r"\e": "\x1b",
+    r"\0": "\0",
+    r"\u200b": "\u200b",
+    r"\u000a": "\n",
+    r"\u005c": "\\",
+}
 # A leak is a run of so many characters of the secret.
 LEAK_CHARS = 6
 

@@ -4,16 +4,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from policies.redact.rule import CONTEXT, SECRET, Check, Parts, Rule
+from policies.redact.rule import CONTEXT, GUESS, SECRET, Check, Parts, Rule
 from policies.redact.rules.grammar import ATTACHED
-from policies.redact.values import is_argument, is_user_pair
+from policies.redact.values import is_argument, is_pair_word, is_user_pair, placeholder
 
 # Between the tool and its flag, within one command.
 _BETWEEN = r"(?:[ \f][^\n|;&]{0,400}?)?[ \f]"
 # A tool may take several: what stands behind each flag to the end of the command is looked at.
 _MAX_COMMAND_CHARS = 2_000
 _COMMAND_END = re.compile(r"[\n|;&]")
-_START = r"(?:^|[\s/;|&('\"`])"
+_START = r"(?:^|[\s/;|&('\"`=\[{,])"
 _GAP = (
     r"(?:(?P<whole>(?<=\f))|(?P<quote>\\{0,3}[\"']))?"
     r"(?P<secret>(?(whole)[^\f]{1,4096}|(?(quote)(?:(?!(?P=quote))[^\n\f]){1,4096}|[^\s\"'`\f]{1,4096})))"
@@ -40,6 +40,14 @@ def _each(pattern: str, check: Check) -> Parts:
                 yield found.span(SECRET)
 
     return parts
+
+
+def _words(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Each argument of a list of secrets."""
+    base = match.start(SECRET)
+    for word in re.finditer(r"[^ \f]+", match[SECRET]):
+        if not placeholder(word[0]):
+            yield base + word.start(), base + word.end()
 
 
 def _after(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule:
@@ -89,6 +97,9 @@ RULES: Final[tuple[Rule, ...]] = (
     _after("openssl", "openssl", "-passin|-passout|-pass|-k|-K|-password|-hmac", "openssl enc -aes-256-cbc -k Zx81kk2!q -in x", "openssl rsa -in key.pem -passin file:/run/secrets/x"),
     _after("keytool", "keytool|jarsigner|apksigner|keytool.exe", "-storepass|-keypass|-srcstorepass|-deststorepass|-new|--ks-pass|--key-pass", "keytool -list -keystore app.jks -storepass hunter#804"),
     _after("ldap", "ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", "-w|-s", "ldapsearch -x -D cn=admin -w Zx81kk2!q -b dc=x"),
+    _after("snmp", "snmpwalk|snmpget|snmpset|snmpbulkwalk|snmpbulkget|snmpgetnext|snmptrap|snmptable|snmpusm", "-A|-X", "snmpwalk -v3 -u bob -A authPass77 -X privPass77 h"),
+    _after("rclone", "rclone[ \\f]config[ \\f](?:create|update|password)", "pass|password|token|client_secret|secret_access_key|key|bearer_token", "rclone config create m mega user bob pass T1gerX9kk"),
+    _after("nuget", "nuget|dotnet[ \\f]nuget|choco", "-k|--api-key|-ApiKey|-apikey|-p|--password|-Password", "dotnet nuget push a.nupkg -k oy2k9fK2mQ7vXb"),
     _after("mongo", "mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", "-p", "mongosh -u admin -p Zx81kk2!q --host db"),
     _after("sqlcmd", "sqlcmd|bcp|osql|isql|tsql|sqlplus|impala-shell|beeline|vsql|clickhouse-client|cqlsh|influx|ysqlsh", "-P|-p|--password", "sqlcmd -S db -U sa -P Zx81kk2!q -Q x"),
     _after("rdp", "xfreerdp|rdesktop|vncviewer|x11vnc|ipmitool|winexe|psexec|crackmapexec|netexec|evil-winrm|impacket-psexec", "-p|-P|/p:|-passwd|-storepasswd", "ipmitool -I lanplus -H bmc -U admin -P Zx81kk2!q power status"),
@@ -105,14 +116,24 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)(?:[ \f][^\n|;&]{0,200}?)?[ \f][A-Za-z0-9_.-]{1,64}=", _PAIR_VALUE, parts=_each(rf"[A-Za-z0-9_.-]{{1,64}}={_PAIR_VALUE}", is_argument),
          hits=("fly secrets set STRIPE=q9Wm3Zx8Lk2V -a app",), misses=("fly secrets set A=$A",)),
     _pair("curl", "curl|curlie|xh|http|https|httpie|wget|aria2c|lynx|ab|hey|wrk|siege|elasticdump|nuclei|ffuf", "-u|--user|-U|--proxy-user|-a|--auth|-A", "curl -u ci-bot:iM^nQgiwV.BqiJRD https://x", 'curl -u "$USER:$PASS" https://x/link', "curl -u : --negotiate https://x", "curl --user name https://x/a:b"),
+    _pair("creds", "skopeo|podman|buildah|oras|crane|ctr|nerdctl|cosign|helm|regctl", "--dest-creds|--src-creds|--creds", "skopeo copy --dest-creds bob:Wint3r!Storm docker://a docker://b"),
     _pair("smb", "smbclient|smbmap|rpcclient|smbget|mount.cifs|nmblookup|net[ \\f](?:ads|rpc)", "-U|--user", "smbclient //srv/share -U bob%Zx81kk2!q"),
     Rule("tool-oracle", "password", "user/password as Oracle's tools take it",
          rf"{_START}(?:sqlplus|sqlldr|impdp|expdp|rman|sqlcl|exp|imp)(?:[ \f]-[A-Za-z]{{1,8}})*[ \f][\"']?(?:userid=)?[A-Za-z0-9_$#]{{1,64}}/", r"\\?[\"']?(?P<secret>[^\s\"'`@/\f]{1,256})(?=[@\s\f\"']|$)", check=is_argument, fingerprint=False,
          hits=("sqlplus scott/T1gerX!9@//db:1521/orcl",), misses=("sqlplus scott/$PW@db", "sqlplus / as sysdba")),
     Rule("tool-positional", "password", "a password by its place on the command line",
-         rf"{_START}(?:rclone[ \f]obscure|wpa_passphrase[ \f][^ \f\n]{{1,64}}|nmcli[ \f][^\n|;&]{{0,200}}[ \f]password|mc[ \f]alias[ \f]set[ \f][^ \f\n]{{1,64}}[ \f][^ \f\n]{{1,200}}[ \f][^ \f\n]{{1,64}}|net[ \f]use[ \f][^ \f\n]{{1,64}}[ \f][^ \f\n]{{1,200}}|pass[ \f]insert[ \f]-e|passwd[ \f]--stdin|setx?[ \f](?:-x[ \f])?[A-Z0-9_]{{0,40}}(?:PASSWORD|SECRET|TOKEN|API_KEY))[ \f]", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|(?![/-])[^\s\"'`\f]{3,512}))", check=is_argument, fingerprint=False,
-         hits=("rclone obscure T1gerX!9kk", "mc alias set m http://h:9000 AKIA1 wJk8Lq2Zx9Vb", "wpa_passphrase HomeNet T1gerX!9kk"),
+         rf"{_START}(?:rclone[ \f]obscure|wpa_passphrase[ \f][^ \f\n]{{1,64}}|nmcli[ \f][^\n|;&]{{0,200}}[ \f]password|networksetup[ \f]-setairportnetwork[ \f][^ \f\n]{{1,32}}[ \f][^ \f\n]{{1,64}}|rabbitmqctl[ \f](?:[^\n|;&]{{0,60}}[ \f])?(?:add_user|change_password|authenticate_user)[ \f][^ \f\n]{{1,64}}|(?:composer|poetry)[ \f]config[ \f](?:[^\n|;&]{{0,60}}[ \f])?http-basic[^ \f\n]{{1,80}}[ \f][^ \f\n]{{1,64}}|mc[ \f]alias[ \f]set[ \f][^ \f\n]{{1,64}}[ \f][^ \f\n]{{1,200}}[ \f][^ \f\n]{{1,64}}|net[ \f]use[ \f](?:[A-Za-z*]:?[ \f])?\\{{2,4}}[^ \f\n]{{1,200}}|pass[ \f]insert[ \f]-e|passwd[ \f]--stdin|setx?[ \f](?:-x[ \f])?[A-Z0-9_]{{0,40}}(?:PASSWORD|SECRET|TOKEN|API_KEY))[ \f]", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|(?![/-])[^\s\"'`\f]{3,512}))", check=is_argument, fingerprint=False,
+         hits=("rclone obscure T1gerX!9kk", "mc alias set m http://h:9000 AKIA1 wJk8Lq2Zx9Vb", "wpa_passphrase HomeNet T1gerX!9kk", "net use \\\\srv\\share T1gerX!9kk /user:bob", "net use Z: \\\\srv\\share T1gerX!9kk"),
          misses=("net use Z: \\\\srv\\share /user:bob", "rclone obscure -")),
+    Rule("tool-dscl", "password", "the passwords that dscl takes, the old one and the new",
+         rf"{_START}dscl[ \f][^ \f\n]{{1,64}}[ \f]-?passwd[ \f]/[^ \f\n]{{1,128}}[ \f]", r"(?P<secret>[^\s\"'`\f]{3,256}(?:[ \f][^\s\"'`\f]{3,256})?)", parts=_words, fingerprint=False,
+         hits=("dscl . -passwd /Users/bob oldPw!1 newPw!22",), misses=("dscl . -passwd /Users/bob",)),
+    Rule("pair-flag", "password", "user:password behind a flag of any tool",
+         r"[ \f](?:--?(?:user|auth|creds?|credentials?|login|basic-auth|http-auth|proxy-auth|userpass)|-u)[ =\f][\"']?[^\s:\"'`/\f]{1,64}:", r"(?P<secret>[^\s\"'`\f:/]{6,512})", check=is_pair_word, fingerprint=False, rank=GUESS,
+         hits=("etcdctl --user root:t4bl3!Row get x",), misses=("docker run --user 1000:1000 x", "x --user name:group-of-people")),
+    Rule("tool-bundle", "password", "credentials for a source of gems",
+         rf"{_START}bundle[ \f]config[ \f][^\n|;&]{{0,120}}[ \f][^ \f\n:]{{1,64}}:", r"(?P<secret>[^\s\"'`\f:/]{4,512})", check=is_argument, fingerprint=False,
+         hits=("bundle config set --global gems.example.com bob:t4bl3Row9",), misses=("bundle config set path vendor",)),
     Rule("tool-htpasswd", "password", "the password that htpasswd takes last",
          rf"{_START}htpasswd(?:[ \f]-[A-Za-z]{{1,8}})*[ \f]-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}[ \f]", r"(?:[^\s]{1,512}[ \f]){1,2}(?P<secret>[^\s\"'`]{1,512})", check=is_argument, fingerprint=False,
          hits=("htpasswd -bc /etc/nginx/.htpasswd admin Passw0rd!1815",), misses=("htpasswd -c /etc/x admin",)),
