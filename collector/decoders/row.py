@@ -6,10 +6,12 @@ from datetime import datetime
 from typing import Any, Final
 
 from audit_events import text
-from audit_events.schema import BY_NAME, MAX_NAME_BYTES, MAX_TEXT_BYTES
+from audit_events.schema import COLUMNS, MAX_NAME_BYTES, MAX_TEXT_BYTES
 from collector.decoders import times
 
 _MAX_INT64: Final = (1 << 63) - 1
+_LIMITS: Final = {c.name: MAX_NAME_BYTES if c.dictionary else MAX_TEXT_BYTES for c in COLUMNS}
+_WIDE: Final = frozenset(c.name for c in COLUMNS if c.type == "int64")
 _DAY_US: Final = 86_400 * 1_000_000
 _YEAR_2000_US: Final = 946_684_800 * 1_000_000
 
@@ -23,15 +25,24 @@ class Row:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def finished(self) -> dict[str, Any]:
-        """The columns within their bounds, with flags and extra."""
-        row: dict[str, Any] = {"count": 1}
+        """The columns within their bounds, with flags and extra; nulls are left out."""
+        row: dict[str, Any] = {"count": self.columns.get("count", 1)}
         for name, value in self.columns.items():
-            row[name] = self._bounded(name, value)
+            if value is None:
+                continue
+            if type(value) is str:
+                limit = _LIMITS[name]
+                # A character has at most four bytes.
+                row[name] = value if len(value) * 4 <= limit else self._clipped(value, limit)
+            elif name in _WIDE and value > _MAX_INT64:
+                self.extra[name] = value
+            else:
+                row[name] = value
         if self.extra:
             row["extra"] = self._extra()
         if self.flags:
             row["flags"] = ",".join(sorted(self.flags))
-        return {name: value for name, value in row.items() if value is not None or name == "count"}
+        return row
 
     def set_time(self, said: str | tuple[int, bool] | None, now: datetime) -> bool:
         """Set ts from the record's text (or micros and no-zone); False if it cannot be read."""
@@ -52,15 +63,10 @@ class Row:
             self.columns.setdefault("until", value)
         return True
 
-    def _bounded(self, name: str, value: Any) -> Any:
-        if isinstance(value, str):
-            limit = MAX_NAME_BYTES if BY_NAME[name].dictionary else MAX_TEXT_BYTES
-            value, cut = text.clip(value, limit)
-            if cut:
-                self.flags.add("truncated")
-        elif isinstance(value, int) and BY_NAME[name].type == "int64" and value > _MAX_INT64:
-            self.extra[name] = value
-            return None
+    def _clipped(self, value: str, limit: int) -> str:
+        value, cut = text.clip(value, limit)
+        if cut:
+            self.flags.add("truncated")
         return value
 
     def _extra(self) -> str:

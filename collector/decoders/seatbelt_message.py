@@ -72,9 +72,9 @@ def read(message: str, *, headless: bool = False) -> Report | None:
         return None
     count, duplicate = (int(counted), True) if counted else (1, False)
     enforcer = "system-policy" if system_policy or match["sip"] else "seatbelt"
-    rivals = {rival[1] for rival in _RIVAL.finditer(body)}
-    if len(_RIVAL.findall(body)) > 1:
-        decision = rivals.pop() if len(rivals) == 1 else None
+    rivals = _RIVAL.findall(body) if body.count("deny") + body.count("allow") > 1 else []
+    if len(rivals) > 1:
+        decision = rivals[0] if len(set(rivals)) == 1 else None
         return Report(
             enforcer, decision, tag=tag, count=count, duplicate=duplicate, truncated=cut,
             ambiguous=True,
