@@ -6,6 +6,8 @@ import json
 import os
 import random
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -36,13 +38,24 @@ def example() -> ModuleType:
 
 
 def wait_until_up(folder: Path, victim: subprocess.Popen[bytes]) -> None:
-    """Until it holds the store's lock; the socket follows at once."""
-    lock, mine = folder / "store" / "lock", f'"pid": {victim.pid},'
+    """Until it serves, or is dead."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline and victim.poll() is None:
-        if lock.exists() and mine in lock.read_text():
-            return
-        time.sleep(0.02)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(str(folder / "run" / "in.sock"))
+            except OSError:
+                time.sleep(0.02)
+            else:
+                return
+
+
+def pids_of(folder: Path) -> list[int]:
+    """Events stored; none while a store that is being made has no watermarks yet."""
+    try:
+        return snapshot(folder / "store").pids
+    except (KeyError, sqlite3.Error):
+        return []
 
 
 def collect(folder: Path, **options: object) -> subprocess.Popen[bytes]:
@@ -88,20 +101,19 @@ def kill_run(folder: Path, kills: int, seed: int, lines: int, pause_s: float) ->
             victim = collect(folder, step=rng.choice(STEPS), nth=rng.randint(1, 12))
             wait_until_up(folder, victim)
             try:
-                victim.wait(1.5)
+                victim.wait(1.0)
             except subprocess.TimeoutExpired:
                 victim.kill()
         else:
             victim = collect(folder)
             wait_until_up(folder, victim)
-            time.sleep(rng.uniform(0.1, 0.9))
+            time.sleep(rng.uniform(0.1, 0.6))
             victim.kill()
         victim.wait()
-        if (folder / "store" / "spool.db").exists():
-            pids = snapshot(folder / "store").pids
-            assert len(set(pids)) == len(pids)
-    stored = len(snapshot(folder / "store").pids)
-    assert stored > WRITERS * kills, "the collector was hardly ever up"
+        pids = pids_of(folder)
+        assert len(set(pids)) == len(pids)
+    stored = len(pids_of(folder))
+    assert stored > 20 * kills, "the collector was hardly ever up"
     assert stored < WRITERS * lines, "the kills came too late to show anything"
     last = collect(folder)
     for thread in threads:
@@ -118,7 +130,7 @@ def kill_run(folder: Path, kills: int, seed: int, lines: int, pause_s: float) ->
 def test_ten_kills_lose_and_repeat_nothing_of_fifty_writers(tmp_path: Path) -> None:
     """Whatever was not acknowledged is sent again, and only what is stored is acknowledged."""
     seed = int(os.environ.get("SANDTRAIL_SEED", "20261129"))
-    kill_run(tmp_path, 10, seed, lines=400, pause_s=0.02)
+    kill_run(tmp_path, 10, seed, lines=250, pause_s=0.02)
 
 
 @pytest.mark.torture
