@@ -116,6 +116,7 @@ def plan(
         limits=SealLimits(
             settings.seal.rows, settings.seal.bytes, float(duration_s(settings.seal.after))
         ),
+        policies={name: Path(policy.file) for name, policy in settings.policies.items()},
         upkeep=Upkeep(timedelta(seconds=duration_s(keep)) if keep else None, say),
     )
 

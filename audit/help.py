@@ -19,7 +19,7 @@ _VERBS: Final = (
     )),
     ("Collect", ("setup", "collect", "service", "status", "doctor", "upkeep")),
     ("Policy", (
-        ("policy", "validate, explain, suggest, replay, coverage, diff, apply, compile"),
+        ("policy", "validate, explain, apply a policy file; its schema"),
     )),
     ("Send", (
         ("export", "files with a manifest; each event once with --cursor"),

@@ -59,6 +59,12 @@ class RedactionSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     packs: tuple[str, ...] = ()
 
 
+class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[policies.SANDBOX]: a sandbox's policy file, from this file's folder; changes are noticed."""
+
+    file: str
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that can be set."""
 
@@ -73,6 +79,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     retention: RetentionSettings = RetentionSettings()
     runs: RunSettings = RunSettings()
     redaction: RedactionSettings = RedactionSettings()
+    policies: dict[str, PolicySettings] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,13 @@ def read(path: Path) -> Loaded:
     settings = _checked(raw, path, text)
     origins = {".".join(keys): f"{path}:{_place(text, keys)[0]}" for keys in _leaves(raw)}
     packs = tuple(_beside(path, name) for name in settings.redaction.packs)
-    settings = msgspec.structs.replace(settings, redaction=RedactionSettings(packs=packs))
+    policies = {
+        name: PolicySettings(file=str(path.absolute().parent / Path(policy.file).expanduser()))
+        for name, policy in settings.policies.items()
+    }
+    settings = msgspec.structs.replace(
+        settings, redaction=RedactionSettings(packs=packs), policies=policies
+    )
     return Loaded(settings, path, origins)
 
 

@@ -9,7 +9,18 @@ from typing import Final
 MAX_QUICK_BYTES: Final = 1 << 20
 # What may stand at the top; a test holds this against Settings.
 KNOWN: Final = frozenset(
-    ("store", "host", "keys", "sources", "decoders", "seal", "retention", "runs", "redaction")
+    (
+        "store",
+        "host",
+        "keys",
+        "sources",
+        "decoders",
+        "seal",
+        "retention",
+        "runs",
+        "redaction",
+        "policies",
+    )
 )
 
 

@@ -133,6 +133,8 @@ CREATE TABLE IF NOT EXISTS gaps(
 CREATE INDEX IF NOT EXISTS gaps_by_time ON gaps(from_ts);
 """
 
+# `notices` wait for the collector's next turn: `meta.control_notice` of spool.db is the id of the
+# last one that is in the trail (docs/decisions/0011).
 CONTROL_DDL: Final = """
 CREATE TABLE IF NOT EXISTS cursors(
   name TEXT PRIMARY KEY, seq INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID;
@@ -141,6 +143,9 @@ CREATE TABLE IF NOT EXISTS policies(
 CREATE TABLE IF NOT EXISTS policy_history(
   id INTEGER PRIMARY KEY, sandbox TEXT NOT NULL, from_ts INTEGER NOT NULL,
   digest TEXT NOT NULL, path TEXT NOT NULL, applied_by TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS notices(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, sandbox TEXT NOT NULL,
+  policy TEXT, policy_digest TEXT, message TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS tokens(
   name TEXT PRIMARY KEY, sha256 TEXT NOT NULL, scope TEXT NOT NULL,
   created_at INTEGER NOT NULL, expires_at INTEGER, revoked_at INTEGER) WITHOUT ROWID;

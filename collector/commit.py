@@ -80,6 +80,8 @@ class Commit:
     counts: dict[str, Counts] = field(default_factory=dict)
     gaps: list[GapChange] = field(default_factory=list)
     runs: RunChanges = field(default_factory=RunChanges)
+    # Written to the spool's `meta` with the rest.
+    meta: dict[str, int] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:

@@ -1,8 +1,8 @@
 """The whole collector on one screen: what the sources said since the last turn, in one commit.
 
-    decode → correlate → redact → spool
+    decode → correlate → attribute → redact → spool
 
-Linking and attribution join in the middle with their own issues; the order is DESIGN.md's.
+Linking joins in the middle with its own issue; the order is DESIGN.md's.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +33,7 @@ from collector.contracts import (
     Warned,
 )
 from collector.correlate import NO_SANDBOX, Correlator
+from collector.policy_store import LAST_NOTICE, Waiting
 from collector.stream import Stream, Taken
 from policies.redact.engine import Redactor
 from policies.redact.types import Redacted
@@ -103,11 +104,16 @@ class Flow:
         self._redactor = redactor
         self._gaps = gaps
         self._now = now
+        self._attribute: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda batch: batch
         self.sources: dict[str, SourceState] = {}
         # For the closing line of a `--once`: (location, byte) of the first reject, and of lines
         # that were not finished yet.
         self.first_reject: tuple[str, int] | None = None
         self.unfinished: dict[tuple[str, str], int] = {}
+
+    def attribute_with(self, attribute: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
+        """Who says which rule decided, from the next turn on; before secrets are masked."""
+        self._attribute = attribute
 
     def redact_with(self, redactor: Redactor) -> None:
         """Other rules, or another key, from the next turn on; what is open in a stream stays so."""
@@ -160,6 +166,19 @@ class Flow:
         rows = [self._own_row("notice", text) for text in texts]
         return Commit(batches=[self._redact_once(rows_to_batch(rows))]) if rows else Commit()
 
+    def policy_notices(self, told: Sequence[Waiting]) -> Commit:
+        """A commit that records which policies came into force; never twice the same."""
+        rows = [
+            self._own_row("notice", notice.message)
+            | {
+                "ts": _moment(notice.at), "sandbox": notice.sandbox,
+                "policy": notice.policy, "policy_digest": notice.digest,
+            }
+            for notice in told
+        ]  # fmt: skip
+        batch = self._redact_once(rows_to_batch(rows))
+        return Commit(batches=[batch], meta={LAST_NOTICE: told[-1].id})
+
     def _take(self, state: SourceState, turn: _Turn, block: Block) -> None:
         stream = state.streams.pop(block.stream, None)
         if stream is None:
@@ -200,7 +219,8 @@ class Flow:
         name = state.source.name
         if turn.batches:
             batch = self._filled(state, _combined(turn.batches))
-            commit.batches.append(self._redact(state, self._correlator.correlate(batch)))
+            batch = self._attribute(self._correlator.correlate(batch))
+            commit.batches.append(self._redact(state, batch))
             state.last_event_ts = pc.max(batch.column("ts").cast(pa.int64())).as_py()
         if turn.rejects:
             commit.batches.append(self._redact_once(self._reject_rows(state, turn.rejects)))

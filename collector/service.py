@@ -34,6 +34,8 @@ from collector.flow import Flow
 from collector.hot import forget_old_minutes
 from collector.join import join_small
 from collector.known_runs import MAX_RUNS
+from collector.policy_store import LAST_NOTICE
+from collector.policy_watch import PolicyWatch
 from collector.recovery import Opened, open_for_writing
 from collector.seal import Sealer, SealLimits
 from collector.spool import Spool, Step, no_step
@@ -103,6 +105,8 @@ class Plan:
     upkeep: Callable[[Sealer], None] | None = None
     # Asked between turns: a redactor to use from then on, None while nothing changed.
     renew: Callable[[], Redactor | None] = lambda: None
+    # Policy files to watch, by sandbox.
+    policies: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Collector:
@@ -130,6 +134,10 @@ class Collector:
         with writer_lock(self._plan.store.paths, self._plan.version):
             opened = self._opened()
             self.flow = self._flow(opened.spool)
+            self._policies = PolicyWatch(
+                self._plan.store.paths.control, self._plan.policies, self._plan.say
+            )
+            self.flow.attribute_with(self._policies.attribute)
             try:
                 self._collect(opened, stop, once=once)
             finally:
@@ -216,6 +224,7 @@ class Collector:
                 return
             if (redactor := self._plan.renew()) is not None:
                 self.flow.redact_with(redactor)
+            self._look(opened, stop)
             emissions, ended = self._take()
             running -= len(ended)
             for end in ended:
@@ -224,7 +233,15 @@ class Collector:
             self._commit(opened, emissions, stop, flush_all=last)
             self._beat(opened)
         while not once and not stop.wait(HEARTBEAT_S):
+            self._look(opened, stop)
             self._beat(opened)
+
+    def _look(self, opened: Opened, stop: threading.Event) -> None:
+        """Take new policies; a notice of each goes into the trail."""
+        last = int(opened.spool.meta(LAST_NOTICE) or 0)
+        if told := self._policies.look(time.time_ns() // 1000, last):
+            self._append(opened, self.flow.policy_notices(told), stop)
+            self._policies.written(told[-1].id)
 
     def _take(self) -> tuple[list[Emission], list[_Ended]]:
         """What the sources said: at once when idle, at a steady pace under load."""
@@ -361,5 +378,6 @@ class Collector:
             (self.flow.sources[source].source.location, at)
             for (source, _), at in self.flow.unfinished.items()
         ]
+        self._policies.close()
         opened.sealer.close()
         opened.spool.close()

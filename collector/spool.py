@@ -240,6 +240,8 @@ class Spool:
         for name, counts in commit.counts.items():
             _put_counts(self.connection, name, counts)
         put_gaps(self.connection, commit.gaps, batch)
+        for key, value in commit.meta.items():
+            self.set_meta(key, value)
         self.set_meta("last_seq", after_last - 1)
 
     def _insert(self, piece: pa.RecordBatch, streams: str) -> None:
