@@ -52,6 +52,9 @@ _WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+
 _SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 # As long as a key in hex; what comes behind a slash is the rest of a path.
 _HASH: Final = re.compile(r"[0-9a-fA-F]{32,}")
+# Keys of services are 20 to 120 letters of one alphabet.
+_KEY: Final = re.compile(r"[A-Za-z0-9_+/=-]{20,160}")
+_LEAST_KEY: Final = 20
 _FLAG_START: Final = re.compile(r"[-/]{0,2}[A-Za-z0-9_.-]{0,40}")
 # Longer than any English word that follows such a name.
 _LONG_WORD: Final = 16
@@ -185,6 +188,14 @@ def is_random_key(match: re.Match[str]) -> bool:
     if code(value) or _slug(value):
         return False
     return random_looking(value, 20) and classes(value) >= 3 and value[0] != "/"
+
+
+def is_service_key(match: re.Match[str]) -> bool:
+    """A generated value of a key's length; a hash, an id or a number behind such a name is none."""
+    value = match[SECRET].rstrip(_CLOSERS)
+    if placeholder(value) or code(value) or _UUID.fullmatch(value) or _slug(value):
+        return False
+    return len(value) >= _LEAST_KEY and random_looking(value) and _KEY.fullmatch(value) is not None
 
 
 def is_flag_value(match: re.Match[str]) -> bool:

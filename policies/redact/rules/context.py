@@ -9,6 +9,7 @@ from policies.redact.rules.grammar import (
     FLAG_VALUE,
     PASSWORD_WORDS,
     SCHEME,
+    SERVICES,
     SIGN,
     TAIL,
     TOKEN_WORDS,
@@ -30,6 +31,7 @@ from policies.redact.values import (
     is_prose_token,
     is_query_secret,
     is_random_key,
+    is_service_key,
     is_token,
     is_userinfo,
 )
@@ -71,6 +73,11 @@ RULES: Final[tuple[Rule, ...]] = (
          check=is_random_key, caseless=True, rank=GUESS,
          hits=(f"SIGNING={1}&TLS_KEY={mix(40)}", f'{{"auth": "{mix(40)}"}}'),
          misses=("partition_key=key#2346", "cache-key: linux-node-1f81ef1d42d9a49a3cb97ee6576feb234db5c97f", f"public_key={mix(40)}")),
+    Rule("service-key", "secret", "a generated value behind the name of a service",
+         rf"(?:^|[^A-Za-z0-9])(?P<key>{SERVICES}(?:[_. -]?(?:com|io|api|app|client|access|secret|auth|personal|service|rest|user))?){SIGN}", VALUE,
+         check=is_service_key, caseless=True, rank=GUESS,
+         hits=(f"adafruit => {mix(32)}", f"CLOUDFLARE_API: '{mix(37)}'"),
+         misses=(f"bitbucket: {hexa(40)}", "discord: 157485796139199682", "sentry: https://sentry.io/x", "box=3fa94c1d-22b0-4e58-86af-10c9d4b1e277")),
     # Flags and their arguments
     Rule("flag-password", "password", "--password X",
          rf"--?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|pass){TAIL})[ \f]", FLAG_VALUE,

@@ -59,3 +59,22 @@ TOKEN_WORDS: Final = (
     r"|credentials?|webhook[-_.]?key|secret[-_.]?id|mnemonic|seed[-_. ]?phrase"
     r"|refresh|connect[.]sid|session[-_.]?id|sess[-_.]?id|sessionid|phpsessid|jsessionid)"
 )
+
+# Services whose keys have no shape of their own.
+SERVICES: Final = (
+    r"(?:abuseipdb|adafruit|adobe|airtable|algolia|aliyun|alibaba|amplitude|apollo|asana"
+    r"|assemblyai|auth0|beamer|bitly|bitrise|bittrex|box|browserstack|checkout|circleci"
+    r"|cisco|meraki|civo|clickup|cloudflare|cloudinary|codecov|cohere|coinbase"
+    r"|configcat|confluent|contentful|capella|couchbase|coveralls|databento|datadog"
+    r"|deepgram|discord|disqus|drone|dropbox|ebay|endor|endorlabs|etsy|facebook|fal"
+    r"|fastly|figma|finicity|finnhub|flickr|freshbooks|fullstory|gitea|gitter"
+    r"|gocardless|greptile|gumroad|heroku|honeycomb|hubspot|hunter|ibm|influx"
+    r"|infomaniak|instantly|intercom|jumpcloud|kagi|kimi|klaviyo|kraken|kucoin|lark"
+    r"|launchdarkly|linear|linkedin|lob|looker|mailgun|mapbox|mattermost|mem0"
+    r"|messagebird|midtrans|miro|mistral|mux|netlify|newrelic|ngrok|nytimes|okta|ollama"
+    r"|openweather|opsgenie|ovh|pagerduty|paypal|pinecone|plaid|plivo|polymarket"
+    r"|postmark|privateai|rapidapi|razorpay|retell|scaleway|sendbird|sentry|sidekiq"
+    r"|snowflake|snyk|sonar|squarespace|sslmate|sumologic|tableau|telegram|telnyx"
+    r"|travis|travisci|twitch|twitter|upstage|upstash|vercel|virustotal|vultr|wakatime"
+    r"|weatherstack|wandb|wiz|woocommerce|yandex|zai|zendesk|zoho)"
+)
