@@ -40,7 +40,7 @@ from tests.collector.trail_check import Victim, Writer, wait_for
 Make = Any
 
 
-def wait_until(happened: Callable[[], object], timeout: float = 20) -> None:
+def wait_until(happened: Callable[[], object], timeout: float = 60) -> None:
     """Until it is true, or fail."""
     deadline = time.monotonic() + timeout
     while not happened():

@@ -43,7 +43,7 @@ def running(house: House, *words: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def arrive(house: House, events: int, timeout: float = 20) -> None:
+def arrive(house: House, events: int, timeout: float = 60) -> None:
     """Wait until the store holds so many events."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

@@ -151,7 +151,7 @@ def test_killed_while_joining(house: House, step: str) -> None:
     victim = Victim(house.folder, step=step, rows=1 << 40, age_s=1e9)
     writer.start()
     try:
-        assert victim.dies(20)
+        assert victim.dies(60)
     finally:
         writer.finish()
     check(house.seen())

@@ -221,7 +221,7 @@ def test_killed_in_the_middle_of_replacing(house: House, old: Path, step: str) -
     """A kill at each step of the replacement changes nothing about its end."""
     before = house.identities()
     emptied_beside_its_wal(house, old)
-    assert Victim(house.folder, step=step, once=True).dies(20)
+    assert Victim(house.folder, step=step, once=True).dies(60)
     recovers(house, before)
 
 

@@ -123,7 +123,7 @@ def test_the_count_never_changes_while_hundreds_of_files_are_joined(house: House
 )
 def test_killed_while_compacting(days: House, step: str) -> None:
     """A real kill at each step leaves one valid view; the next run finishes."""
-    assert Victim(days.folder, step=step, every_s=0.1, above=1).dies(20)
+    assert Victim(days.folder, step=step, every_s=0.1, above=1).dies(60)
     assert records(days) == 30
     opened = days.open()
     upkeep().run(opened.sealer, NOW)
