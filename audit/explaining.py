@@ -1,16 +1,19 @@
 """`audit explain`: find the event that is meant, and what other records say of it."""
 
+import json
 import re
+import sys
 from typing import Final
 
 from audit import commands, wiring
 from audit import screen as output
 from audit.call import Call
+from audit.event_policy import origin_of
 from audit.page_event import Setting, event_lines
 from audit.render_time import count
 from audit_events.errors import Exit, UsageError
 from audit_events.layout import StorePaths
-from audit_events.schema import KINDS
+from audit_events.schema import KINDS, MAX_LINE_BYTES
 from query import engine
 from query.contracts import Request, Row
 from query.snapshot import open_snapshot
@@ -24,10 +27,25 @@ REPORT_WINDOW_EVENTS: Final = 2_000
 def explain(call: Call, store: StorePaths, word: str, *, utc: bool, tz: str | None) -> Exit:
     """Print what is known of one event."""
     screen, zone = output.screen(call), display_zone(tz, utc=utc)
+    word = _word_of(sys.stdin.buffer.readline(MAX_LINE_BYTES)) if word == "-" else word
     row = newest_deny(store, call.prog) if word == "last" else event_of(store, word)
     setting = Setting(call.prog, zone, screen.glyphs, screen.columns, commands.names())
-    output.put(event_lines(row, reports_of(store, row), setting))
+    origin = origin_of(store, row, macos=sys.platform == "darwin")
+    output.put(event_lines(row, reports_of(store, row), setting, origin))
     return Exit.DONE
+
+
+def _word_of(line: bytes) -> str:
+    """What a line of a pipe names: a record of `tail --json`, or an event's number."""
+    text = line.decode(errors="replace").strip()
+    if not text.startswith("{"):
+        return text.split()[-1] if text else ""
+    try:
+        record = json.loads(text)
+        return str(record.get("event_id") or record["seq"])
+    except (ValueError, KeyError, RecursionError):
+        hint = "one record of tail --json, or a line of tail"
+        raise UsageError("stdin: no event in the first line", hint=hint) from None
 
 
 def newest_deny(store: StorePaths, prog: str) -> Row:

@@ -1,5 +1,6 @@
 """`audit explain`: what is known of one event, as a person would tell it (G9)."""
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from typing import Final
 
 from audit import render_cells as cells
 from audit import render_time as times
+from audit.event_policy import Origin
+from audit.page_origin import confirmed, origin_lines
 from audit.render_style import Glyphs, safe
 from audit.render_width import fit_target, width
 from query.contracts import Row
@@ -47,9 +50,11 @@ class Setting:
     known: frozenset[str]
 
 
-def event_lines(row: Row, reports: Sequence[Row], setting: Setting) -> list[str]:
-    """The page; `reports` are other sources' records of the same operation."""
-    lines = [*_what(row, setting), "", *_rule(row, reports, setting)]
+def event_lines(
+    row: Row, reports: Sequence[Row], setting: Setting, origin: Origin | None = None
+) -> list[str]:
+    """The page; `reports` are other sources' records of the same operation, `origin` its policy."""
+    lines = [*_what(row, setting), "", *_rule(row, reports, setting, origin)]
     if notes := list(_notes(row, setting)):
         lines += ["", *notes]
     return [*lines, "", *_next(row, setting)]
@@ -82,7 +87,9 @@ def _what(row: Row, setting: Setting) -> Iterator[str]:
     yield f"{_INDENT}{moment} ({utc}Z){took}, by {source}".replace("µ", glyphs.micro)
 
 
-def _rule(row: Row, reports: Sequence[Row], setting: Setting) -> Iterator[str]:
+def _rule(
+    row: Row, reports: Sequence[Row], setting: Setting, origin: Origin | None
+) -> Iterator[str]:
     glyphs = setting.glyphs
     also = "".join(
         f"; {name} reported it too"
@@ -97,6 +104,8 @@ def _rule(row: Row, reports: Sequence[Row], setting: Setting) -> Iterator[str]:
             whose = f"for sandbox {sandbox} at that time" if sandbox else "for it"
             text += f", and no policy was recorded {whose}"
         yield from _wrapped("rule", text, setting)
+        if origin:
+            yield from origin_lines(row, origin, glyphs, setting.columns, setting.zone)
         return
     how = {
         "reported": f"reported by {safe(row.get('enforcer') or row['source'], glyphs)}",
@@ -104,7 +113,11 @@ def _rule(row: Row, reports: Sequence[Row], setting: Setting) -> Iterator[str]:
         "linked": "taken from the record it is linked to",
         "derived": "derived from the policy, not reported",
     }.get(row.get("rule_origin") or "", "as recorded")
+    how += confirmed(row, origin)
     yield from _wrapped("rule", f"{cells.rule(row, glyphs)} ({how}{also})", setting)
+    if origin:
+        yield from origin_lines(row, origin, glyphs, setting.columns, setting.zone)
+        return
     policy = safe(row.get("policy") or "policy unknown", glyphs)
     if digest := row.get("policy_digest"):
         policy += f", sha256:{digest.removeprefix('sha256:')[:_DIGEST_CHARS]}{glyphs.ellipsis}"
@@ -147,14 +160,25 @@ def _notes(row: Row, setting: Setting) -> Iterator[str]:
 def _next(row: Row, setting: Setting) -> Iterator[str]:
     prog, seq = setting.prog, row["seq"]
     ways = [
-        ("policy", f"{prog} policy suggest --run {cells.run(row, setting.glyphs)}"),
+        ("policy suggest", f"{prog} policy suggest --run {cells.run(row, setting.glyphs)}"),
         ("show", f"{prog} show {seq} -C 10"),
         ("query", f"{prog} query --seq {max(seq - 10, 1)}:{seq + 10}"),
     ]
     there = [text for verb, text in ways if verb in setting.known][:2]
     if "show" not in setting.known and (run := cells.run(row, setting.glyphs)):
         there.append(f"{prog} query --deny --run {run}")
+    if not row.get("policy_rule") and not row.get("policy_digest") and _sandbox(row):
+        name = shlex.quote(safe(_sandbox(row), setting.glyphs))
+        there.insert(0, f"{prog} policy apply -f POLICY.yaml --sandbox {name}     from now on")
+        yield from (f"{'next' if not n else '':<6}{text}" for n, text in enumerate(there[:2]))
+        return
     yield f"{'next':<6}{f' {setting.glyphs.dot} '.join(there)}"
+
+
+def _sandbox(row: Row) -> str:
+    """The sandbox whose policy may decide such an event, empty for all else."""
+    name = row.get("sandbox") or ""
+    return "" if name == "-" or row["kind"] != "decision" else name
 
 
 def _wrapped(name: str, text: str, setting: Setting) -> Iterator[str]:

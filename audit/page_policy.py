@@ -47,7 +47,7 @@ def rule_lines(
 def numbered(
     text: str, lines: Lines, file: str, glyphs: Glyphs, columns: int, *, marked: bool
 ) -> Iterator[str]:
-    """Lines of a policy with their numbers, `>` before those of the rule."""
+    """Lines of a policy with their numbers, `>` before those of the rule; the file on the right."""
     name = safe(_short(file), glyphs)
     shown = shown_lines(text, lines)
     digits = len(str(shown[-1][0]))
@@ -57,10 +57,10 @@ def numbered(
         row = f"    {sign}{number:>{digits}}  {safe(line, glyphs)}"
         if name and width(row) + 2 + width(name) <= columns:
             row += " " * (columns - width(row) - width(name)) + name
-        elif name:
-            yield " " * max(columns - width(name), 0) + name
-        name = ""
+            name = ""
         yield row
+    if name:
+        yield " " * max(columns - width(name), 0) + name
 
 
 def reason_lines(found: Explanation, glyphs: Glyphs, columns: int) -> Iterator[str]:

@@ -276,7 +276,7 @@ def _last(story: Story, telling: Telling) -> list[str]:
 def what_next(story: Story, telling: Telling) -> str:
     """What one would type about the refusals, of the commands that there are."""
     name = run_name(story, telling.glyphs)
-    if "policy" in telling.known:
+    if "policy suggest" in telling.known:  # not yet a verb
         return f"what would change it   {telling.prog} policy suggest --run {name}"
     first = next((step.row["seq"] for step in refusals(story.steps)), None)
     return f"what decided it   {telling.prog} explain {first}" if first is not None else ""

@@ -140,13 +140,14 @@ def texts(connection: sqlite3.Connection, known: Mapping[str, Policy]) -> dict[s
     """
     found = {}
     for (digest,) in connection.execute("SELECT digest FROM policies").fetchall():
-        policy = known.get(digest) or _policy(connection, digest)
+        policy = known.get(digest) or text_of(connection, digest)
         if policy is not None:
             found[digest] = policy
     return found
 
 
-def _policy(connection: sqlite3.Connection, digest: str) -> Policy | None:
+def text_of(connection: sqlite3.Connection, digest: str) -> Policy | None:
+    """The policy of a digest; None where its text is unknown or has another digest."""
     row = connection.execute("SELECT text FROM policies WHERE digest = ?", (digest,)).fetchone()
     text = row[0] if row else None
     if not isinstance(text, str):
@@ -155,3 +156,15 @@ def _policy(connection: sqlite3.Connection, digest: str) -> Policy | None:
         return parse_policy(text.encode()) if digest_of(text) == digest else None
     except (YamlError, UnicodeError):
         return None
+
+
+def applied_before(
+    connection: sqlite3.Connection, sandbox: str, digest: str, ts: int
+) -> tuple[int, str] | None:
+    """(since when, from which file) a policy was in force for a sandbox at a time."""
+    row = connection.execute(
+        "SELECT from_ts, path FROM policy_history WHERE sandbox = ? AND digest = ? AND from_ts <= ?"
+        " ORDER BY from_ts DESC, id DESC LIMIT 1",
+        (sandbox, digest, ts),
+    ).fetchone()
+    return (int(row[0]), str(row[1])) if row else None

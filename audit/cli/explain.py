@@ -6,16 +6,19 @@ import typer
 
 from audit import wiring
 
-Event = Annotated[str, typer.Argument(metavar="EVENT|last", help="a seq, an event id, or last")]
+Event = Annotated[
+    str, typer.Argument(metavar="EVENT|last|-", help="a seq, an event id, last, or a line of stdin")
+]
 Utc = Annotated[bool, typer.Option("--utc", help="show times in UTC")]
 Zone = Annotated[str | None, typer.Option("--tz", help="show times in this zone")]
 
 
 def command(ctx: typer.Context, event: Event = "last", utc: Utc = False, tz: Zone = None) -> int:
-    """Tell what is known of an event: who, what, when, by which rule; last is the newest deny.
+    """Tell which rule decided an event, by which lines, why, and what would change it.
 
     audit explain 4712
-    audit explain last
+    audit explain last          the newest refusal
+    audit tail --deny --json -n 1 | audit explain -
     """
     from audit.explaining import explain
 
