@@ -7,6 +7,7 @@ that raised after it was in is never repeated (docs/decisions/0005).
 
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,6 +60,8 @@ class Sealer:
         self._limits = limits
         self.archive = archive
         self.step = on_step
+        # Set when the collector shall stop: long work in this thread gives up.
+        self.stopping = threading.Event()
         self.control = spool.paths.control
         self.connection = open_writable(spool.paths.spool, SPOOL_DDL)
 

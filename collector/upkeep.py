@@ -9,6 +9,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ MOST_ROWS: Final = 1_000_000
 CHECKPOINT_EVERY_COMMITS: Final = 100
 UPKEEP_EVERY_S: Final = 60.0
 WORKER_TIMEOUT_S: Final = 600
+# How late a running compaction may notice that the collector shall stop.
+WORKER_LOOK_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +173,7 @@ class Upkeep:
             "paths": [file.path for file in compaction.files],
         }
         sealer.step("compact.before-file")
-        ran = subprocess.run(
-            [sys.executable, "-I", "-m", "collector.compact_worker"],
-            input=json.dumps(order), capture_output=True, text=True, check=False,
-            timeout=WORKER_TIMEOUT_S,
-        )  # fmt: skip
+        ran = _worked(order, sealer.stopping)
         if ran.returncode:
             why = ran.stderr.strip().splitlines()[-1:] or ["killed"]
             raise StorageError(f"compaction of {compaction.date} failed: {why[0][:80]}")
@@ -219,6 +218,32 @@ class Upkeep:
             sealer.archive.checkpoint()
             sealer.archive.clean_log(now)
             self._last_checkpoint = version
+
+
+def _worked(order: dict[str, Any], stopping: threading.Event) -> subprocess.CompletedProcess[str]:
+    """The worker's answer; it is ended when the collector shall stop, and nothing is lost by it.
+
+    Raises subprocess.TimeoutExpired and StorageError (stopped).
+    """
+    with subprocess.Popen(
+        [sys.executable, "-I", "-m", "collector.compact_worker"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as child:  # fmt: skip
+        words: str | None = json.dumps(order)
+        deadline = time.monotonic() + WORKER_TIMEOUT_S
+        try:
+            while True:
+                try:
+                    out, err = child.communicate(words, timeout=WORKER_LOOK_S)
+                    return subprocess.CompletedProcess(child.args, child.returncode, out, err)
+                except subprocess.TimeoutExpired:
+                    words = None
+                    if stopping.is_set():
+                        raise StorageError("compaction was stopped with the collector") from None
+                    if time.monotonic() > deadline:
+                        raise
+        finally:
+            child.kill()
 
 
 def removal_record(sealer: Sealer, removal: Removal) -> dict[str, Any]:

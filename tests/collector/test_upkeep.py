@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from audit_events.canonical import segment_digest
 from audit_events.errors import StorageError
 from audit_events.layout import CONTROL_DDL, RETIRED_GRACE_S
+from collector import upkeep as module
 from collector.archive import read_file
 from collector.recovery import Opened
 from collector.spool import decode_batch
@@ -354,3 +355,23 @@ def test_a_compacted_file_is_sorted_for_the_question_most_asked(days: House) -> 
         keys = list(zip(table["decision"].to_pylist(), table["ts"].to_pylist(), strict=True))
         assert keys == sorted(keys, key=lambda key: (key[0] != "deny", key[1]))
         assert (days.root / "events" / path).stat().st_mode & 0o077 == 0
+
+
+def test_a_compaction_ends_with_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM does not wait for a worker that takes its time; the worker does not outlive it."""
+    stopping = threading.Event()
+    stopping.set()
+    monkeypatch.setattr(module.sys, "executable", "/bin/sleep")
+    monkeypatch.setattr(module, "WORKER_LOOK_S", 0.05)
+    slow = [module.sys.executable, "30"]
+    real = module.subprocess.Popen
+    children = []
+
+    def start(_words: object, **more: object) -> object:
+        children.append(real(slow, **more))
+        return children[-1]
+
+    monkeypatch.setattr(module.subprocess, "Popen", start)
+    with pytest.raises(StorageError, match="stopped"):
+        module._worked({}, stopping)
+    assert children[0].returncode is not None
