@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -144,6 +144,7 @@ def run_collector(
     once: bool,
     stop: threading.Event,
     voice: Voice,
+    watch: Callable[[int, int], None] | None = None,
 ) -> list[str]:
     """Collect as asked for; the closing lines. Raises UsageError when nothing is to be read."""
     settings = wiring.load_settings(call).settings
@@ -168,6 +169,8 @@ def run_collector(
         say=voice.warning,
         note=voice.note,
     )
+    if watch is not None:
+        making = replace(making, watch=watch)
     return closing_lines(Collector(making).run(stop, once=once), call.prog)
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -11,6 +11,7 @@ from audit import wiring
 from audit.asking import Question
 from audit.call import Call
 from audit.nothing import tell_nothing
+from audit.progress import Progress
 from audit.querying import Limit, arrow_batches, searched_by, tell_damaged
 from audit.render_time import count, size
 from audit.screen import Screen
@@ -30,6 +31,7 @@ from exporters.manifest import (
 )
 from query import engine, views
 from query.contracts import Answer, Damaged, Gap
+from query.snapshot import open_snapshot
 
 DEFAULT_FORMAT: Final = "json"
 _BY_SUFFIX: Final = {".jsonl": "ndjson", ".log": "logfmt"}
@@ -49,6 +51,17 @@ class Order:
     limit: Limit = ALL
     cursor: str | None = None
     quiet: bool = False
+    progress: Progress | None = None
+
+    def tell(self, done: int, rows: int) -> None:
+        """So far: seqs looked at, and events written."""
+        if self.progress is not None:
+            self.progress.tell(done, rows)
+
+    def close(self) -> None:
+        """No more is to be told."""
+        if self.progress is not None:
+            self.progress.close()
 
 
 @dataclass(slots=True)
@@ -105,12 +118,16 @@ def export(call: Call, store: StorePaths, asked: Question, order: Order) -> Exit
     if order.path is None:
         _refuse_terminal(screen, store, asked, order)
     after = cursors.position(store.control, order.cursor) if order.cursor else 0
-    if order.path is None:
-        result = _write(_Stdout(screen), store, asked, order, after)
-        output.flush()
-        described = "stdout"
-    else:
-        result, described = _to_file(call, store, asked, order, after)
+    order = replace(order, progress=_progress(screen, store, order, after))
+    try:
+        if order.path is None:
+            result = _write(_Stdout(screen), store, asked, order, after)
+            output.flush()
+            described = "stdout"
+        else:
+            result, described = _to_file(call, store, asked, order, after)
+    finally:
+        order.close()
     _move_cursor(call, store, order, result, after)
     return _conclude(call, screen, store, asked, order, result, described)
 
@@ -181,6 +198,15 @@ def _batches(
                 result.more, result.upto = True, result.content.last_seq or after
                 return
         result.upto = page.upto
+        order.tell(page.upto - after, result.content.rows)
+
+
+def _progress(screen: Screen, store: StorePaths, order: Order, after: int) -> Progress:
+    """Data on a terminal is progress enough."""
+    with open_snapshot(store) as snapshot:
+        span = snapshot.last_seq - after
+    quiet = order.quiet or (order.path is None and screen.terminal)
+    return Progress(screen.voice, "export", unit="events", total=span, quiet=quiet)
 
 
 def _count(content: Content, batch: Any) -> None:

@@ -12,9 +12,14 @@ from audit_events.text import terminal
 _RED: Final = "\x1b[31m"
 _YELLOW: Final = "\x1b[33m"
 _PLAIN: Final = "\x1b[0m"
+# To the start of the line, and nothing is left on it.
+_CLEARED: Final = "\r\x1b[K"
 # What a terminal without UTF-8 shows for the signs of our own texts.
 _ASCII: Final = str.maketrans(
-    {"…": "...", "×": "x", "─": "-", "·": "|", "→": "->", "–": "-", "░": ".", "█": "#"}
+    {"…": "...", "×": "x", "·": "|", "→": "->", "–": "-"}
+    | dict.fromkeys("─╸", "-")
+    | dict.fromkeys("━█", "#")
+    | {"░": "."}
 )
 
 _OWN_NAME: Final = re.compile(r"(?<![\w/.])audit(?= [a-z-])")
@@ -66,6 +71,7 @@ class Voice:
         self.stream = stream or sys.stderr
         self._unicode = speaks_utf8(environ, getattr(self.stream, "encoding", None))
         self._colour = wants_colour(environ, self.stream)
+        self._passing = False
 
     def error(self, message: str, hint: str | None = None) -> None:
         """`PROG: error: message`, and below it what to do."""
@@ -90,8 +96,9 @@ class Voice:
 
     def passing(self, text: str) -> None:
         """A line that the next one replaces; an empty one takes it away."""
+        self._passing = bool(text)
         try:
-            self.stream.write("\r\x1b[K" + self._safe(text))
+            self.stream.write(_CLEARED + self._safe(text))
             self.stream.flush()
         except (OSError, ValueError):
             return
@@ -112,8 +119,10 @@ class Voice:
         return "\n".join(terminal(line, unicode=self._unicode) for line in lines)
 
     def _write(self, text: str) -> None:
+        cleared = _CLEARED if self._passing else ""
+        self._passing = False
         try:
-            self.stream.write(text + "\n")
+            self.stream.write(f"{cleared}{text}\n")
             self.stream.flush()
         except (OSError, ValueError):
             return

@@ -107,6 +107,8 @@ class Plan:
     renew: Callable[[], Redactor | None] = lambda: None
     # Policy files to watch, by sandbox.
     policies: Mapping[str, Path] = field(default_factory=dict)
+    # Told after every commit: bytes and records taken so far in this run.
+    watch: Callable[[int, int], None] = lambda _bytes, _records: None
 
 
 class Collector:
@@ -120,6 +122,7 @@ class Collector:
         self.summary = Summary()
         self._last_turn = 0.0
         self._last_beat = 0.0
+        self._taken_bytes = 0
         self._started_us = time.time_ns() // 1000
 
     def run(self, stop: threading.Event, *, once: bool) -> Summary:
@@ -175,6 +178,7 @@ class Collector:
             self._stop_sources.set()
             self._drain(threads)
             self._stop_sealer.set()
+            opened.sealer.stopping.set()
             sealing.join()
 
     def _start(
@@ -279,6 +283,8 @@ class Collector:
     ) -> None:
         commit = self.flow.commit_of(emissions, flush_all=flush_all)
         self._append(opened, commit, stop)
+        self._taken_bytes += sum(len(said.data) for said in emissions if isinstance(said, Block))
+        self._plan.watch(self._taken_bytes, self.summary.counts.seen)
         told = {(u.source, u.stream): (u.resume, u.read_to) for u in commit.streams if not u.closed}
         for said in emissions:
             if isinstance(said, Block) and said.tail:

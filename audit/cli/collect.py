@@ -27,14 +27,20 @@ def command(
 ) -> None:
     """Read logs into the store, exactly once; without --once keep watching."""
     from audit.collecting import run_collector
+    from audit.progress import file_progress
 
     call: Call = ctx.obj
     voice = Voice(call.prog, call.environ)
     stop = threading.Event()
     _stop_on_signals(stop)
-    summary = run_collector(
-        call, files or [], source or [], decoder, host=host, once=once, stop=stop, voice=voice
-    )
+    progress = file_progress(voice, files or (), quiet=quiet or not once)
+    try:
+        summary = run_collector(
+            call, files or [], source or [], decoder,
+            host=host, once=once, stop=stop, voice=voice, watch=progress.tell,
+        )  # fmt: skip
+    finally:
+        progress.close()
     if not quiet:
         for line in summary:
             voice.line(line)
