@@ -1,6 +1,7 @@
 """Rough rows of native records to events: times, closed words, destinations, bounds, flags."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audit_events import text
-from audit_events.rows import batch_of
+from audit_events.rows import FEW_ROWS, batch_of
 from audit_events.schema import BY_NAME, KINDS, MAX_NAME_BYTES, MAX_TEXT_BYTES
 from collector.contracts import Reason, Reject
 from collector.decoders import destinations, times, words
@@ -18,6 +19,7 @@ from collector.decoders.native_record import argv_of_text, argv_that_fits, membe
 from collector.decoders.rules import split_rules
 
 Mask = npt.NDArray[np.bool_]
+_STRING: Final = pa.string()
 
 _SKEW_AHEAD_US: Final = 86_400 * 1_000_000
 _YEAR_2000_US: Final = 946_684_800 * 1_000_000
@@ -45,6 +47,7 @@ def normalise(
     return (batch.filter(pa.array(~bad)) if rejects else batch), rejects
 
 
+@lru_cache(maxsize=256)
 def _text(value: str | None) -> pa.Scalar:
     """A typed scalar: for a bare str pyarrow looks for a module that is not there, 90 µs a call."""
     return pa.scalar(value, pa.string())
@@ -52,8 +55,10 @@ def _text(value: str | None) -> pa.Scalar:
 
 def _valid(rough: Rough, name: str) -> Mask:
     array = rough.columns.get(name)
-    if array is None:
+    if array is None or array.null_count == len(array):
         return np.zeros(len(rough), dtype=bool)
+    if array.null_count == 0:
+        return np.ones(len(rough), dtype=bool)
     valid: Mask = pc.is_valid(array).to_numpy(zero_copy_only=False)
     return valid
 
@@ -72,8 +77,14 @@ def _rows(mask: Mask) -> list[int]:
 def _absent_if_empty(rough: Rough) -> None:
     """An empty text says nothing: the key is taken as absent."""
     for name, array in rough.columns.items():
-        if pa.types.is_string(array.type) and pc.min(pc.binary_length(array)).as_py() == 0:
+        if array.type == _STRING and _has_empty(array):
             rough.columns[name] = pc.if_else(pc.equal(array, _text("")), _text(None), array)
+
+
+def _has_empty(array: pa.Array) -> bool:
+    if len(array) <= FEW_ROWS:
+        return "" in array.to_pylist()
+    return bool(pc.min(pc.binary_length(array)).as_py() == 0)
 
 
 def _unknown_value(rough: Rough, row: int, name: str, value: str | int) -> None:
@@ -113,6 +124,8 @@ def _map(rough: Rough, name: str, meaning: Callable[[str], str | None]) -> None:
     said = coded.dictionary.to_pylist()
     meant = [meaning(word) for word in said]
     rough.columns[name] = pa.array(meant, pa.string()).take(coded.indices)
+    if None not in meant:
+        return
     for code, word in enumerate(meant):
         if word is None:
             for row in _rows(_coded(coded, code)):
@@ -162,6 +175,11 @@ def _decision(rough: Rough) -> None:
 def _fill(rough: Rough, name: str, rows: Mask, value: str) -> None:
     """Set `value` in the given rows that have none."""
     old = rough.columns.get(name)
+    if old is not None and (old.null_count == 0 or not rows.any()):
+        return
+    if old is None and rows.all():
+        rough.columns[name] = pa.repeat(_text(value), len(rough))
+        return
     old = pa.nulls(len(rough), pa.string()) if old is None else old
     rough.columns[name] = pc.if_else(pc.and_(pa.array(rows), pc.is_null(old)), _text(value), old)
 
@@ -190,8 +208,10 @@ def _kind_and_resource(rough: Rough) -> None:
     called = _valid(rough, "tool") | _valid(rough, "outcome") | _valid(rough, "duration_us")
     _fill(rough, "kind", called & ~decided, "tool_call")
     _fill(rough, "kind", np.ones(len(rough), dtype=bool), "decision")
-    is_decision = pc.equal(rough.columns["kind"], _text("decision")).to_numpy(zero_copy_only=False)
-    silent = is_decision & ~decided
+    silent = ~decided
+    if silent.any():
+        kinds = rough.columns["kind"]
+        silent &= pc.equal(kinds, _text("decision")).to_numpy(zero_copy_only=False)
     if silent.any():
         _flag(rough, silent, "no-decision")
         _fill(rough, "decision", silent, "unknown")
@@ -265,9 +285,11 @@ def _command(rough: Rough) -> None:
 
 def _bounds(rough: Rough) -> None:
     for name, array in rough.columns.items():
-        if not pa.types.is_string(array.type):
+        if array.type != _STRING:
             continue
         limit = MAX_NAME_BYTES if BY_NAME[name].dictionary else MAX_TEXT_BYTES
+        if array.nbytes <= limit:
+            continue
         sizes = pc.binary_length(array)
         if (pc.max(sizes).as_py() or 0) <= limit:
             continue
