@@ -25,6 +25,8 @@ def measured(repeats: int) -> list[Table]:
             "audit": [AUDIT],
             "audit status": [AUDIT, "status"],
             "audit gaps": [AUDIT, "gaps"],
+            "audit runs": [AUDIT, "runs"],
+            "completion of a run": [AUDIT, "_complete", "query", "-r", ""],
             "audit query --deny": [AUDIT, "query", "--deny"],
         }
         times: dict[str, list[float]] = {name: [] for name in commands}
