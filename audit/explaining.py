@@ -5,7 +5,7 @@ import re
 import sys
 from typing import Final
 
-from audit import commands, wiring
+from audit import commands, markdown, wiring
 from audit import screen as output
 from audit.call import Call
 from audit.event_policy import origin_of
@@ -23,15 +23,24 @@ _EVENT: Final = re.compile(r"(?:(?P<store>[0-9a-z]{5})-)?(?P<seq>[0-9]{1,18}|[0-
 # A report by the system comes within seconds; it is looked for among so many events after it.
 REPORT_WINDOW_EVENTS: Final = 2_000
 
+FORMATS: Final = ("text", "markdown")
 
-def explain(call: Call, store: StorePaths, word: str, *, utc: bool, tz: str | None) -> Exit:
-    """Print what is known of one event."""
+
+def explain(
+    call: Call, store: StorePaths, word: str, *, utc: bool, tz: str | None, as_: str = "text"
+) -> Exit:
+    """Print what is known of one event, `as_` text or markdown for a ticket."""
+    if as_ not in FORMATS:
+        raise UsageError(f"--format {as_}: no such format", hint=" ".join(FORMATS))
     screen, zone = output.screen(call), display_zone(tz, utc=utc)
     word = _word_of(sys.stdin.buffer.readline(MAX_LINE_BYTES)) if word == "-" else word
     row = newest_deny(store, call.prog) if word == "last" else event_of(store, word)
     setting = Setting(call.prog, zone, screen.glyphs, screen.columns, commands.names())
     origin = origin_of(store, row, macos=sys.platform == "darwin")
-    output.put(event_lines(row, reports_of(store, row), setting, origin))
+    lines = event_lines(row, reports_of(store, row), setting, origin)
+    if as_ == "markdown":
+        lines = [f"**audit explain {row['event_id']}**", "", *markdown.fenced(lines)]
+    output.put(lines)
     return Exit.DONE
 
 

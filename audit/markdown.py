@@ -18,6 +18,14 @@ def code(value: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+def fenced(lines: Sequence[str]) -> list[str]:
+    """Lines as they are, in a block that nothing in them can end."""
+    shown = [terminal(line) for line in lines]
+    longest = max((len(run) for line in shown for run in _FENCES.findall(line)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    return [f"{fence}text", *shown, fence]
+
+
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], numbers: set[int]) -> list[str]:
     """A table of cells that are Markdown already; columns in `numbers` are flush right."""
     rules = ["---:" if place in numbers else "---" for place in range(len(headers))]

@@ -13,7 +13,16 @@ Utc = Annotated[bool, typer.Option("--utc", help="show times in UTC")]
 Zone = Annotated[str | None, typer.Option("--tz", help="show times in this zone")]
 
 
-def command(ctx: typer.Context, event: Event = "last", utc: Utc = False, tz: Zone = None) -> int:
+FormatName = Annotated[str, typer.Option("--format", help="text, or markdown for a ticket")]
+
+
+def command(
+    ctx: typer.Context,
+    event: Event = "last",
+    format: FormatName = "text",  # noqa: A002  the flag's name
+    utc: Utc = False,
+    tz: Zone = None,
+) -> int:
     """Tell which rule decided an event, by which lines, why, and what would change it.
 
     audit explain 4712
@@ -22,4 +31,4 @@ def command(ctx: typer.Context, event: Event = "last", utc: Utc = False, tz: Zon
     """
     from audit.explaining import explain
 
-    return explain(ctx.obj, wiring.find_store(ctx.obj), event, utc=utc, tz=tz)
+    return explain(ctx.obj, wiring.find_store(ctx.obj), event, utc=utc, tz=tz, as_=format)

@@ -238,3 +238,13 @@ def test_t14_an_event_that_retention_removed(own_store: StoryStore) -> None:
         "audit: error: event 12 was removed on 2026-07-01T10:00+09 by retention (90 d); its day had"
         " 41,002 events"
     ]
+
+
+def test_an_explanation_fits_into_a_ticket(story_store: Path) -> None:
+    """`--format markdown`: the same page, in a block that no name in it can end."""
+    plain = piped(["explain", "4712"], environment(story_store)).lines
+    seen = piped(["explain", "4712", "--format", "markdown"], environment(story_store)).lines
+    assert seen == ["**audit explain 7kq2m-4712**", "", "```text", *plain, "```"]
+    from audit.markdown import fenced
+
+    assert fenced(["a ```` b"])[0] == "`````text"
