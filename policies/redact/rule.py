@@ -17,6 +17,8 @@ SECRET: Final = "secret"  # noqa: S105
 # The engine unrolls a bounded repeat; an unbounded one costs it nothing and finds no less.
 _LONG_REPEAT: Final = re.compile(r"\{0,[0-9]{2,}\}")
 _OPEN: Final = f"(?P<{SECRET}>"
+# What may stand before a token that starts like an ordinary word; stage 1 does without.
+EDGE: Final = r"(?:^|[^A-Za-z0-9]|%[0-9A-Fa-f]{2}|\\[nrt])"
 _NAMED_GROUP: Final = re.compile(r"\(\?P?<[A-Za-z_][A-Za-z0-9_]*>")
 
 # Lower is named first when two rules mask the same text.
@@ -57,7 +59,7 @@ class Rule:
         """The pattern of stage 1: that of the proof, and wider where that is cheaper."""
         if self.user:
             return _NAMED_GROUP.sub("(?:", self.proof)
-        return _LONG_REPEAT.sub("*", self.proof.replace(_OPEN, ""))
+        return _LONG_REPEAT.sub("*", self.proof.removeprefix(EDGE).replace(_OPEN, ""))
 
     def confirm(self) -> re.Pattern[str]:
         """The pattern of stage 2."""

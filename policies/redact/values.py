@@ -201,6 +201,9 @@ def is_service_key(match: re.Match[str]) -> bool:
 def is_flag_value(match: re.Match[str]) -> bool:
     """The argument after a flag: no flag itself."""
     value = match[SECRET]
+    # `theme-password 1.2` is a name with a dash in it and no flag.
+    if match.start() and match.string[match.start() - 1].isalnum():
+        return False
     return not re.match(r"--?[A-Za-z]", value) and not placeholder(value)
 
 

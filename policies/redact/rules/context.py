@@ -132,7 +132,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"https://b.s3.amazonaws.com/o?X-Amz-Signature={hexa(64)}",)),
     # Files that hold credentials
     Rule("netrc", "password", "a netrc entry",
-         r"(?:^|\s)login\s{1,4}[^\s]{1,64}\s{1,4}password\s", r"\s*(?P<secret>[^\s\"'`]{1,512})", check=is_opaque, caseless=True, fingerprint=False,
+         r"(?:^|\s)login\s{1,4}[^\s]{1,64}\s{1,4}password\s", r"\s*(?P<secret>[^\s\"'`]{1,512})", check=is_mixed_word, caseless=True, fingerprint=False,
          hits=("machine api.example.com login ci password YlLhlSwJ+f9",), misses=("login user password required",)),
     Rule("plist", "password", "a property list entry",
          rf"<key>[^<]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|token|secret|api[-_]?key|passphrase)[^<]{{0,24}})</key>", r"(?:\s|\\{1,2}[nrt])*<(?:string|data)>\s*(?P<secret>[^<\f]{1,16384}?)\s*</", check=is_password, caseless=True, fingerprint=False,

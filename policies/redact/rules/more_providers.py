@@ -4,11 +4,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from policies.redact.rule import PROVIDER, Rule
+from policies.redact.rule import EDGE, PROVIDER, Rule
 from policies.redact.rules.samples import hexa, mix, upper
 
-# What may not stand before a prefix that also begins or ends ordinary words.
-_EDGE: Final = r"(?:^|[^A-Za-z0-9]|%[0-9A-Fa-f]{2}|\\[nrt])"
 _ALL, _SIGNS, _HEX, _CAPITALS = "[A-Za-z0-9]", "[A-Za-z0-9_=-]", "[0-9a-fA-F]", "[A-Z0-9]"
 _SAMPLE: Final[dict[str, Callable[[int], str]]] = {
     _ALL: mix, _SIGNS: mix, _HEX: hexa, _CAPITALS: upper,
@@ -49,22 +47,22 @@ def _rule(kind: str, prefix: str, letters: str, least: int) -> Rule:
     sample = prefix + _SAMPLE.get(letters, mix)(least + 2)
     return Rule(
         kind, kind, f"a token that begins with {prefix.strip()}",
-        rf"{_EDGE}(?P<secret>{re.escape(prefix)}{letters}{{{least}}}", f"{letters}{{0,4096}})",
+        rf"{EDGE}(?P<secret>{re.escape(prefix)}{letters}{{{least}}}", f"{letters}{{0,4096}})",
         rank=PROVIDER, hits=(f"use {sample} now", f"/tmp/{sample}/x"), misses=(f"{prefix}x",),
     )  # fmt: skip
 
 
 RULES: Final[tuple[Rule, ...]] = (
     *(_rule(*row) for row in _TABLE),
-    Rule("onepassword-key", "onepassword-key", "a 1Password secret key", rf"{_EDGE}(?P<secret>A3-[A-Z0-9]{{6}}-[A-Z0-9]{{6}}", r"[A-Z0-9-]{16,32})", rank=PROVIDER,
+    Rule("onepassword-key", "onepassword-key", "a 1Password secret key", rf"{EDGE}(?P<secret>A3-[A-Z0-9]{{6}}-[A-Z0-9]{{6}}", r"[A-Z0-9-]{16,32})", rank=PROVIDER,
          hits=("key A3-Q7K2M9-X4V1B8N3C6Z-5L0PD-FGHJT-RWYUE",)),
-    Rule("authress-key", "authress-key", "an Authress access key", rf"{_EDGE}(?P<secret>(?:sc|ext|scauth|authress)_[a-z0-9]{{5,30}}\.[a-z0-9]{{4,6}}\.acc[_-]", r"[a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{20,120})", rank=PROVIDER,
+    Rule("authress-key", "authress-key", "an Authress access key", rf"{EDGE}(?P<secret>(?:sc|ext|scauth|authress)_[a-z0-9]{{5,30}}\.[a-z0-9]{{4,6}}\.acc[_-]", r"[a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{20,120})", rank=PROVIDER,
          hits=("use ext_3dws6diy4t.eqoye.acc_5symxksg8841.8whyyylughnrurhex5yb4ze38juistzv5",)),
-    Rule("maxmind-key", "maxmind-key", "a MaxMind license key", rf"{_EDGE}(?P<secret>[A-Za-z0-9]{{6}}_[A-Za-z0-9]{{29}}_mmk", ")", rank=PROVIDER, hits=(f"{mix(6)}_{mix(29)}_mmk",)),
-    Rule("salesforce-token", "salesforce-token", "a Salesforce session", rf"{_EDGE}(?P<secret>00[A-Za-z0-9]{{13}}!", r"[A-Za-z0-9._-]{40,300})", rank=PROVIDER, hits=(f"00D{mix(12)}!{mix(60)}",)),
-    Rule("facebook-app-token", "facebook-token", "a Facebook app token", rf"{_EDGE}(?P<secret>[0-9]{{15,16}}[|%][0-9A-Za-z_-]{{27}}", r"[0-9A-Za-z_-]{0,20})", rank=PROVIDER, hits=(f"840636199293843|{mix(30)}",)),
-    Rule("slack-legacy-token", "slack-token", "a legacy Slack token", rf"{_EDGE}(?P<secret>xox[osar]-[0-9]", r"[0-9A-Za-z-]{8,200})", rank=PROVIDER, hits=("use xoxo-123456789012-123456789012-abcdef",)),
-    Rule("slack-app-level-token", "slack-token", "a Slack app token", rf"{_EDGE}(?P<secret>xapp-[0-9]-[A-Za-z0-9]", r"[0-9A-Za-z-]{8,200})", caseless=True, rank=PROVIDER, hits=("use xapp-1-A0123456789-1234567890123-abcdef0123456789",)),
+    Rule("maxmind-key", "maxmind-key", "a MaxMind license key", rf"{EDGE}(?P<secret>[A-Za-z0-9]{{6}}_[A-Za-z0-9]{{29}}_mmk", ")", rank=PROVIDER, hits=(f"{mix(6)}_{mix(29)}_mmk",)),
+    Rule("salesforce-token", "salesforce-token", "a Salesforce session", rf"{EDGE}(?P<secret>00[A-Za-z0-9]{{13}}!", r"[A-Za-z0-9._-]{40,300})", rank=PROVIDER, hits=(f"00D{mix(12)}!{mix(60)}",)),
+    Rule("facebook-app-token", "facebook-token", "a Facebook app token", rf"{EDGE}(?P<secret>[0-9]{{15,16}}[|%][0-9A-Za-z_-]{{27}}", r"[0-9A-Za-z_-]{0,20})", rank=PROVIDER, hits=(f"840636199293843|{mix(30)}",)),
+    Rule("slack-legacy-token", "slack-token", "a legacy Slack token", rf"{EDGE}(?P<secret>xox[osar]-[0-9]", r"[0-9A-Za-z-]{8,200})", rank=PROVIDER, hits=("use xoxo-123456789012-123456789012-abcdef",)),
+    Rule("slack-app-level-token", "slack-token", "a Slack app token", rf"{EDGE}(?P<secret>xapp-[0-9]-[A-Za-z0-9]", r"[0-9A-Za-z-]{8,200})", caseless=True, rank=PROVIDER, hits=("use xapp-1-A0123456789-1234567890123-abcdef0123456789",)),
     Rule("gitlab-session", "session-cookie", "a GitLab session", r"_gitlab_session=", r"(?P<secret>[0-9a-z]{32})", rank=PROVIDER, hits=(f"_gitlab_session={hexa(32)}",)),
     Rule("gc-notify", "gc-notify-key", "a key of the Canadian notification service", r"gcntfy-[A-Za-z0-9_]{1,64}-[0-9a-f]{8}-[0-9a-f]{4}", r"-(?P<secret>[0-9a-f-]{20,120})", caseless=True, rank=PROVIDER,
          hits=("ApiKey-v1 gcntfy-b-890d931c-7949-4797-a23d-3221c830f0b8-7e651be4-92cf-4145-a62e-0eab5d42dcab",)),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from policies.redact.rule import PROVIDER, Check, Rule
+from policies.redact.rule import EDGE, PROVIDER, Check, Rule
 from policies.redact.rules.checks import base58check, jwt_header, not_a_digest
 from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
 
@@ -10,8 +10,6 @@ _W, _D = "[A-Za-z0-9_]", "[A-Za-z0-9_-]"
 _A, _H, _U = "[A-Za-z0-9]", "[0-9a-f]", "[A-Z0-9]"
 _UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 _OPEN = "(?P<secret>"
-# What may stand before a token that starts like an ordinary word.
-_EDGE = r"(?:^|[^A-Za-z0-9]|%[0-9A-Fa-f]{2}|\\[nrt])"
 
 
 def _token(
@@ -38,7 +36,7 @@ def _shape(
 
 def _after(proof: str) -> str:
     """The proof with a word border before it that is no part of the secret."""
-    return f"{_EDGE}{_OPEN}{proof}"
+    return f"{EDGE}{_OPEN}{proof}"
 
 
 RULES: Final[tuple[Rule, ...]] = (

@@ -12,7 +12,6 @@ from policies.redact.values import is_argument, is_pair_word, is_user_pair, plac
 _BETWEEN = r"(?:[ \f][^\n|;&]{0,400}?)?[ \f]"
 # A tool may take several: what stands behind each flag to the end of the command is looked at.
 _MAX_COMMAND_CHARS = 2_000
-_COMMAND_END = re.compile(r"[\n|;&]")
 _START = r"(?:^|[\s/;|&('\"`=\[{,])"
 _GAP = (
     r"(?:(?P<whole>(?<=\f))|(?P<quote>\\{0,3}[\"']))?"
@@ -27,14 +26,16 @@ _USER = r"[ =\f]?\\?[\"']?[^\s:\"'`]{0,128}[:%]"
 _PASSWORD = r"(?:(?P<quote>(?<=[\"'])))?(?P<secret>[^\s\"'`\f]{1,4096})"
 
 
-def _each(pattern: str, check: Check) -> Parts:
-    """The values behind every flag of the command that a match begins."""
+def _each(tool: str, pattern: str, check: Check) -> Parts:
+    """The values behind every flag of the command that a match begins; it ends where the next one
+    does, so that no part of a text is looked at twice."""
+    ends = re.compile(rf"[\n|;&]|{tool}[ \f]", re.ASCII)
     flag = re.compile(rf"(?<=[ \f]){pattern}", re.ASCII)
 
     def parts(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         # What a bare separator ends may go on behind it in quotes, so the match itself is whole.
         stop = match.start() + _MAX_COMMAND_CHARS
-        end = _COMMAND_END.search(match.string, match.end(), stop)
+        end = ends.search(match.string, match.end(), stop)
         for found in flag.finditer(match.string, match.start(), end.start() if end else stop):
             if check(found):
                 yield found.span(SECRET)
@@ -55,7 +56,7 @@ def _after(name: str, tools: str, flags: str, example: str, *misses: str) -> Rul
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes behind {flags}",
         rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})[ =\f]", rf"[ \t]*{_GAP}",
-        parts=_each(rf"(?:{flags})[ =\f][ \t]*{_GAP}", is_argument),
+        parts=_each(rf"{_START}(?:{tools})", rf"(?:{flags})[ =\f][ \t]*{_GAP}", is_argument),
         fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
@@ -66,7 +67,7 @@ def _attached(name: str, tools: str, flags: str, example: str, *misses: str) -> 
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes at {flags}",
         rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})", ATTACHED,
-        parts=_each(rf"(?:{flags}){ATTACHED}", is_argument), fingerprint=False, rank=CONTEXT,
+        parts=_each(rf"{_START}(?:{tools})", rf"(?:{flags}){ATTACHED}", is_argument), fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
 
@@ -76,7 +77,7 @@ def _pair(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes as user:password behind {flags}",
         rf"{_START}(?:{tools}){_BETWEEN}(?:{flags}){_USER}", _PASSWORD,
-        parts=_each(rf"(?:{flags}){_USER}{_PASSWORD}", is_user_pair),
+        parts=_each(rf"{_START}(?:{tools})", rf"(?:{flags}){_USER}{_PASSWORD}", is_user_pair),
         fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
@@ -113,7 +114,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _after("bitcoin", "bitcoin-cli|litecoin-cli|dogecoin-cli", "importprivkey|walletpassphrase|encryptwallet", "bitcoin-cli -testnet importprivkey KzynvPdQ6szsZPt x"),
     _after("secret-set", "(?:gh|glab|wrangler|flyctl|fly|vercel|netlify|supabase|modal|hf|railway)[ \\f](?:secrets?|variable|env)[ \\f](?:set|put|add|create)", "--body|-b|--value|-v", "gh secret set API_TOKEN --body q9Wm3Zx8Lk2V"),
     Rule("tool-secret-pairs", "secret", "NAME=value pairs that are secrets by the command",
-         r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)(?:[ \f][^\n|;&]{0,200}?)?[ \f][A-Za-z0-9_.-]{1,64}=", _PAIR_VALUE, parts=_each(rf"[A-Za-z0-9_.-]{{1,64}}={_PAIR_VALUE}", is_argument),
+         r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)(?:[ \f][^\n|;&]{0,200}?)?[ \f][A-Za-z0-9_.-]{1,64}=", _PAIR_VALUE, parts=_each(r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)", rf"[A-Za-z0-9_.-]{{1,64}}={_PAIR_VALUE}", is_argument),
          hits=("fly secrets set STRIPE=q9Wm3Zx8Lk2V -a app",), misses=("fly secrets set A=$A",)),
     _pair("curl", "curl|curlie|xh|http|https|httpie|wget|aria2c|lynx|ab|hey|wrk|siege|elasticdump|nuclei|ffuf", "-u|--user|-U|--proxy-user|-a|--auth|-A", "curl -u ci-bot:iM^nQgiwV.BqiJRD https://x", 'curl -u "$USER:$PASS" https://x/link', "curl -u : --negotiate https://x", "curl --user name https://x/a:b"),
     _pair("creds", "skopeo|podman|buildah|oras|crane|ctr|nerdctl|cosign|helm|regctl", "--dest-creds|--src-creds|--creds", "skopeo copy --dest-creds bob:Wint3r!Storm docker://a docker://b"),

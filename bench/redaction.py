@@ -1,0 +1,224 @@
+"""Redaction: the stage alone and in `collect`, beside others on the same strings; by size; false
+positives on a million benign texts by kind.
+
+    python bench/redaction.py [--texts 1000000] [--others DIR/bin/python]
+
+`--others` names a Python that has `kingfisher-secret-scanner` and `detect-secrets`; without it, or
+where one is missing, the line says so.
+"""
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from time import perf_counter, process_time
+
+import benign
+import pyarrow as pa
+from measure import AUDIT, Table, facts
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from audit_events.rows import batch_of
+from policies.redact.engine import Redactor
+from policies.redact.fingerprint import FingerprintKey
+from policies.redact.rules import ALL_RULES
+
+SHARES = (0.0, 0.01, 0.2)
+BATCH_ROWS = 20_000
+# `re` and detect-secrets take minutes for what the stage does in a second.
+SLOW_TEXTS = 2_000
+SEEDS = (
+    "password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY-----\n", "%3D",
+    '"token": "', "Cookie: a=b; ", "echo x | ", "curl -u a", "a" * 50 + "=\n", "-p -p ",
+)  # fmt: skip
+KINGFISHER = """
+import json, sys, time, kingfisher_sdk as k
+texts = json.load(open(sys.argv[1])); data = "\\n".join(texts).encode()
+scanner = k.DetectionScanner() if hasattr(k, "DetectionScanner") else k.Scanner()
+scan = getattr(scanner, "scan_bytes", None) or scanner.scan
+scan(data[:1000])
+start = time.process_time(); scan(data); print(time.process_time() - start)
+"""
+DETECT = """
+import json, sys, time
+from detect_secrets.core.scan import scan_line
+from detect_secrets.settings import default_settings
+texts = json.load(open(sys.argv[1]))
+with default_settings():
+    list(scan_line(texts[0]))
+    start = time.process_time()
+    for text in texts: list(scan_line(text))
+    print(time.process_time() - start)
+"""
+
+
+def mixed(number: int, share: float, seed: int = 3) -> list[str]:
+    """Benign texts, a share of them with a secret of any kind."""
+    rng = random.Random(seed)
+    secrets = [text for rule in ALL_RULES for text in rule.hits if "\n" not in text]
+    return [
+        rng.choice(secrets) if rng.random() < share else text
+        for _, text in benign.texts(number, seed)
+    ]
+
+
+def stage(gate: Redactor, texts: list[str]) -> tuple[float, int]:
+    """Processor seconds for all batches, and how many texts were masked."""
+    state, masked, spent = gate.initial_state(), 0, 0.0
+    for first in range(0, len(texts), BATCH_ROWS):
+        part = texts[first : first + BATCH_ROWS]
+        rows = len(part)
+        columns = {
+            "message": pa.array(part, pa.string()),
+            "path": pa.array([f"/workspace/src/{n % 997}.py" for n in range(rows)], pa.string()),
+            "sandbox": pa.array(["agent-demo"] * rows, pa.string()),
+            "redactions": pa.array([0] * rows, pa.int32()),
+        }
+        batch = batch_of(columns, rows)
+        start = process_time()
+        out, state = gate.redact(batch, state)
+        spent += process_time() - start
+        masked += sum(1 for n in out.column("redactions").to_pylist() if n)
+    return spent, masked
+
+
+def alone(gate: Redactor, number: int) -> Table:
+    """The stage by the share of secrets."""
+    table = Table(
+        "Redaction, the stage alone", "One core; all columns of a batch of 20,000 events.",
+        ("secrets", "µs an event", "events/s", "masked"),
+    )  # fmt: skip
+    for share in SHARES:
+        spent, masked = stage(gate, mixed(number, share))
+        table.add(
+            f"{share:.0%}", f"{spent / number * 1e6:.2f}", f"{number / spent:,.0f}", f"{masked:,}"
+        )
+    return table
+
+
+def inside(number: int) -> Table:
+    """`collect --once` of a log with these texts as messages."""
+    table = Table("Redaction inside collect", "JSON events, end to end.", ("secrets", "events/s"))
+    for share in SHARES:
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder, "in.jsonl")
+            with log.open("w") as file:
+                for n, text in enumerate(mixed(number, share)):
+                    record = {
+                        "ts": f"2026-07-28T{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}Z",
+                        "sandbox": "agent-demo", "syscall": "open", "resource": "filesystem",
+                        "path": f"/workspace/src/{n % 9973}.py", "decision": "allow",
+                        "message": text,
+                    }  # fmt: skip
+                    file.write(json.dumps(record) + "\n")
+            start = perf_counter()
+            subprocess.run(
+                [AUDIT, "--store", f"{folder}/store", "collect", str(log), "--once", "-q"],
+                check=True, env={"XDG_CONFIG_HOME": f"{folder}/config", "PATH": "/usr/bin:/bin"},
+            )  # fmt: skip
+            table.add(f"{share:.0%}", f"{number / (perf_counter() - start):,.0f}")
+    return table
+
+
+def others(gate: Redactor, number: int, python: str | None) -> Table:
+    """The same strings through others; most cannot mask, they only find."""
+    table = Table(
+        "Redaction beside others", "1 % secrets; µs a text on one core; slow ones on fewer texts.",
+        ("engine", "µs a text"),
+    )  # fmt: skip
+    texts = mixed(number, 0.01)
+    spent, _ = stage(gate, texts)
+    table.add("this stage (finds, masks, three columns)", f"{spent / number * 1e6:.2f}")
+    few = texts[:SLOW_TEXTS]
+    patterns = [rule.confirm() for rule in ALL_RULES]
+    start = process_time()
+    for text in few:
+        for pattern in patterns:
+            pattern.search(text)
+    table.add(
+        "Python re, our rules one by one (finds)",
+        f"{(process_time() - start) / len(few) * 1e6:,.0f}",
+    )
+    for name, code, sample in (("kingfisher", KINGFISHER, texts), ("detect-secrets", DETECT, few)):
+        table.add(f"{name} (finds)", _other(python, code, sample))
+    return table
+
+
+def _other(python: str | None, code: str, texts: list[str]) -> str:
+    if python is None:
+        return "skipped: no --others given"
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(texts, file)
+        file.flush()
+        ran = subprocess.run(
+            [python, "-c", code, file.name], capture_output=True, text=True, check=False
+        )
+    if ran.returncode:
+        return f"skipped: {(ran.stderr.strip().splitlines() or ['failed'])[-1][:80]}"
+    return f"{float(ran.stdout.split()[-1]) / len(texts) * 1e6:,.2f}"
+
+
+def by_size(gate: Redactor) -> Table:
+    """Texts built against the patterns: time must grow with size only."""
+    sizes = (64 << 10, 256 << 10, 1 << 20)
+    table = Table(
+        "Redaction of texts built against it", "Seconds for one field of this size.",
+        ("repeated", *(f"{size >> 10} KiB" for size in sizes)),
+    )  # fmt: skip
+    for seed in SEEDS:
+        spent = []
+        for size in sizes:
+            text = (seed * (size // len(seed) + 1))[:size]
+            start = process_time()
+            gate.redact_text(text)
+            spent.append(f"{process_time() - start:.3f}")
+        table.add(re.sub(r"\s", " ", seed[:24]).strip(), *spent)
+    return table
+
+
+def false_positives(gate: Redactor, number: int) -> Table:
+    """Benign texts that were touched, by kind."""
+    touched: Counter[str] = Counter()
+    pairs = list(benign.texts(number))
+    for first in range(0, number, BATCH_ROWS):
+        part = pairs[first : first + BATCH_ROWS]
+        rows = len(part)
+        column = pa.array([text for _, text in part], pa.string())
+        batch = batch_of({"message": column, "redactions": pa.array([0] * rows, pa.int32())}, rows)
+        out = gate.redact(batch, gate.initial_state())[0].column("message").to_pylist()
+        touched.update(k for (k, text), new in zip(part, out, strict=True) if text != new)
+    each = number // len(benign.KINDS)
+    table = Table(
+        "False positives",
+        f"{number:,} benign texts, {each:,} of each kind.",
+        ("kind", "touched", "rate"),
+    )
+    for kind, n in touched.most_common():
+        table.add(kind, f"{n:,}", f"{n / each:.4%}")
+    table.add("all", f"{touched.total():,}", f"{touched.total() / number:.4%}")
+    return table
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=1_000_000)
+    parser.add_argument("--others", default=None)
+    args = parser.parse_args()
+    gate = Redactor(ALL_RULES, FingerprintKey(b"k" * 32))
+    print("\n".join(facts()), "\n")
+    for table in (
+        alone(gate, args.texts // 5), others(gate, args.texts // 10, args.others), by_size(gate),
+        inside(args.texts // 5), false_positives(gate, args.texts),
+    ):  # fmt: skip
+        print(table.markdown())
+
+
+if __name__ == "__main__":
+    main()
