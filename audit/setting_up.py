@@ -66,7 +66,7 @@ def setup(call: Call, *, host: str | None, dry_run: bool) -> Exit:
         lines.append(_line(word, f"{log.log.name:<{_WHAT_CELLS}}{log.place:<32} {log.words}"))
     if not found:
         lines.append(_line("found", "no log in the usual places"))
-    lines.append(_line("policies", "not looked for: rules are kept by name so far, not their text"))
+    lines.append(_line("policies", "not looked for: add [policies.SANDBOX] to the settings"))
     text = settings_text({"host": name}, [_source(log) for log in found if log.usable])
     lines.append(_line(*_write(settings, text, dry_run=dry_run)))
     if lines[-1].startswith("kept") and host and host != wiring.host_name(call):

@@ -50,6 +50,11 @@ _SOURCES: Final = """\
 _DECODERS: Final = """\
 # A decoder of your own for JSON lines of any producer: [decoders.NAME], see docs/guides.
 """
+_POLICIES: Final = """\
+# The policy of a sandbox, by the sandbox's name; changes of the file are noticed.
+# [policies.agent-demo]
+# path = "agent-readonly.yaml"
+"""
 _EXAMPLE_SOURCE: Final = """\
 # [sources.openclaw]
 # kind = "file"
@@ -76,7 +81,7 @@ def settings_text(
         else:
             blocks[-1] += line
     told = [_source(*source) for source in sources]
-    return "\n".join([*blocks, _SOURCES, *(told or [_EXAMPLE_SOURCE]), _DECODERS])
+    return "\n".join([*blocks, _SOURCES, *(told or [_EXAMPLE_SOURCE]), _POLICIES, _DECODERS])
 
 
 def _source(name: str, paths: Sequence[str], decoder: str) -> str:

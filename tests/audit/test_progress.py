@@ -43,8 +43,7 @@ def test_a_terminal_sees_a_bar_that_goes_away() -> None:
     clock.now += 3.4
     told.tell(610_000, 612_900)
     assert stream.getvalue() == (
-        "\r\x1b[Kcollect  decisions.jsonl  ━━━━━━━━━━━━━╸────────  61%"
-        "  612k lines  180k/s  0:02"
+        "\r\x1b[Kcollect  decisions.jsonl  ━━━━━━━━━━━━━╸────────  61%  612k lines  180k/s  0:02"
     )
     assert len(stream.getvalue()) - 4 <= COLUMNS
     told.close()
