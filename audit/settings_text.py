@@ -53,7 +53,7 @@ _DECODERS: Final = """\
 _POLICIES: Final = """\
 # The policy of a sandbox, by the sandbox's name; changes of the file are noticed.
 # [policies.agent-demo]
-# path = "agent-readonly.yaml"
+# file = "agent-readonly.yaml"
 """
 _EXAMPLE_SOURCE: Final = """\
 # [sources.openclaw]
