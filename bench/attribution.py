@@ -78,7 +78,7 @@ def main() -> None:
 
 def long_policy() -> bytes:
     """2,000 lines: allows of two lines each, a few hundred denies."""
-    lines = HEAD.splitlines() + ["  filesystem:", "    allow:"]
+    lines = [*HEAD.splitlines(), "  filesystem:", "    allow:"]
     for n in range(800):
         lines += [f'      - path: "/workspace/part{n}/src"', "        access: [read, write]"]
     lines.append("    deny:")

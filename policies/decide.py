@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from policies.glob import Glob, compile_glob
+from policies.glob import Glob, rule_pattern
 from policies.hosts import ANY, compared, host_covers, is_address
 from policies.model import (
     ALLOW_ALL,
@@ -89,9 +89,9 @@ def folded(text: str) -> str:
 def rule_glob(rule: PathRule, *, macos: bool) -> Glob:
     """The glob of a path rule; on macOS a deny folds case and Unicode, an allow never."""
     if not macos:
-        return compile_glob(rule.path)
+        return rule_pattern(rule.path)
     path = macos_path(rule.path)
-    return compile_glob(folded(path) if rule.section == "deny" else path)
+    return rule_pattern(folded(path) if rule.section == "deny" else path)
 
 
 class Judge:

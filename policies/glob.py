@@ -6,7 +6,7 @@ See docs/policy-glob.md. A path glob works on whole components; a name glob on a
 import re
 import sys
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 # Longer than any real path; the matching engine of the database bounds its programs likewise.
@@ -102,6 +102,12 @@ def compile_glob(pattern: str, *, below: bool = False) -> Glob:
         components = _collapsed([*components, None])
     regex, steps = _path_regex(components), _path_steps(components)
     return Glob(pattern, _simple(components), regex, steps, _head(components))
+
+
+@lru_cache(maxsize=4_096)
+def rule_pattern(pattern: str) -> Glob:
+    """`compile_glob` for a rule of a policy, which is asked for more than once."""
+    return compile_glob(pattern)
 
 
 def path_components(pattern: str) -> list[_Component]:

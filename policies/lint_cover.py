@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from policies.automaton import Automaton, Patience, uncovered
-from policies.glob import Glob, compile_glob, path_components
+from policies.glob import Glob, path_components, rule_pattern
 from policies.model import PathRule
 
 # A component that no policy names.
@@ -24,7 +24,7 @@ class Cover:
         self._names: dict[str, list[int]] = {}
         self._rest: list[tuple[int, str, Glob]] = []
         for rule in rules:
-            self._add(rule.index, glob_of(rule.path))
+            self._add(rule.index, rule_pattern(rule.path))
         self._depths = sorted({path.count("/") + 1 for path in self._folders})
 
     def _add(self, index: int, glob: Glob) -> None:
@@ -94,12 +94,6 @@ class Cover:
         return kept
 
 
-@lru_cache(maxsize=4_096)
-def glob_of(pattern: str) -> Glob:
-    """The glob of a pattern."""
-    return compile_glob(pattern)
-
-
 @lru_cache(maxsize=1_024)
 def automaton_of(pattern: str) -> Automaton:
     """The automaton of a pattern."""
@@ -113,15 +107,20 @@ def literal_head(pattern: str) -> str:
     return head.rpartition("/")[0] if ends else head
 
 
+@lru_cache(maxsize=4_096)
 def samples(pattern: str) -> list[str]:
     """Some paths of a pattern: the shortest, and with components that no policy names."""
     bare = pattern.rstrip("/")
     if bare in {"", "/**"}:
         return ["/", f"/{_FRESH}"]
+    if not any(sign in bare for sign in "*?[\\"):
+        return [bare, f"{bare}/{_FRESH}"]
     components = path_components(pattern)
     made = [_sample(components, fill) for fill in ([], [_FRESH], [_FRESH, _FRESH])]
-    glob = glob_of(pattern)
-    return [path for path in dict.fromkeys(made) if glob.matches(path)]
+    glob = rule_pattern(pattern)
+    # Only what needs a regular expression may have been filled in wrongly.
+    sure = bool(glob.clauses)
+    return [path for path in dict.fromkeys(made) if sure or glob.matches(path)]
 
 
 def _sample(components: Iterable[Any], fill: list[str]) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
-from policies.glob import compile_glob
+from policies.glob import rule_pattern
 from policies.hosts import host_problem, split_host
 from policies.model import (
     API_VERSION,
@@ -152,7 +152,7 @@ class _Reader:
             self._fault(loc, f"{name}: {message}", hint)
             return False
         try:
-            compile_glob(path)
+            rule_pattern(path)
         except ValueError as error:
             self._fault(loc, f"{name}: {error}")
             return False
