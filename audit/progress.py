@@ -43,7 +43,8 @@ class Progress:
         self._quiet = quiet
         self._clock = clock
         self._started = clock()
-        self._terminal = is_terminal(voice.stream)
+        # A terminal that cannot take a line back gets the plain ones.
+        self._terminal = is_terminal(voice.stream) and not voice.dumb
         self._due = self._started + (SHOWN_AFTER_S if self._terminal else PLAIN_EVERY_S)
         self._shown = False
 

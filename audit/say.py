@@ -71,6 +71,7 @@ class Voice:
         self.stream = stream or sys.stderr
         self._unicode = speaks_utf8(environ, getattr(self.stream, "encoding", None))
         self._colour = wants_colour(environ, self.stream)
+        self.dumb = environ.get("TERM") == "dumb"
         self._passing = False
 
     def error(self, message: str, hint: str | None = None) -> None:

@@ -48,7 +48,8 @@ def shown(line: str, env: dict[str, str]) -> str:
     os.close(master)
     if process.wait():
         raise SystemExit(f"{line}: exit {process.returncode}\n{text.decode(errors='replace')}")
-    return re.sub(r"[^\n]*\r(?!\n)", "", text.decode().replace("\r\n", "\n"))
+    # A line that a later one took away is gone: "\r", and the order to clear to its end.
+    return re.sub(r"[^\n]*\r(?!\n)(\x1b\[K)?", "", text.decode().replace("\r\n", "\n"))
 
 
 def chunk(master: int) -> bytes:
