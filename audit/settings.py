@@ -59,6 +59,14 @@ class RedactionSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     packs: tuple[str, ...] = ()
 
 
+class ReadSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """[read]: accounts of `group` (only `users` of it, if named) may read through a socket."""
+
+    group: str | None = None
+    users: tuple[str, ...] = ()
+    socket: str | None = None
+
+
 class PolicySettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """[policies.SANDBOX]: a sandbox's policy file, from this file's folder; changes are noticed."""
 
@@ -80,6 +88,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     runs: RunSettings = RunSettings()
     redaction: RedactionSettings = RedactionSettings()
     policies: dict[str, PolicySettings] = {}
+    read: ReadSettings = ReadSettings()
 
 
 @dataclass(frozen=True, slots=True)

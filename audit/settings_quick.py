@@ -20,6 +20,7 @@ KNOWN: Final = frozenset(
         "runs",
         "redaction",
         "policies",
+        "read",
     )
 )
 

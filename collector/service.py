@@ -107,6 +107,8 @@ class Plan:
     renew: Callable[[], Redactor | None] = lambda: None
     # Policy files to watch, by sandbox.
     policies: Mapping[str, Path] = field(default_factory=dict)
+    # Each runs beside the flow in a thread of its own, until its event is set; it never raises.
+    services: Sequence[Callable[[threading.Event], None]] = ()
     # Told after every commit: bytes and records taken so far in this run.
     watch: Callable[[int, int], None] = lambda _bytes, _records: None
 
@@ -171,12 +173,17 @@ class Collector:
             self._start(opened, source, plugin, once) for source, plugin in self._plan.sources
         ]
         sealing = threading.Thread(target=self._seal_while, args=(opened,), name="sealer")
-        sealing.start()
+        serving = [
+            threading.Thread(target=service, args=(self._stop_sources,))
+            for service in self._plan.services
+        ]
+        for thread in (sealing, *serving):
+            thread.start()
         try:
             self._turns(opened, stop, running=len(threads), once=once)
         finally:
             self._stop_sources.set()
-            self._drain(threads)
+            self._drain([*threads, *serving])
             self._stop_sealer.set()
             opened.sealer.stopping.set()
             sealing.join()

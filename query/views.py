@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from audit_events.layout import HOT_DENIES, StorePaths
+from query import runs
 from query.contracts import Gap, Row, Window
+from query.runs import Run
 from query.snapshot import SourceState, number, read_gaps, read_meta, read_sources, reading
-
-if TYPE_CHECKING:
-    from query.runs import Run
 
 MINUTE_US: Final = 60_000_000
 HOUR_US: Final = 60 * MINUTE_US
@@ -79,7 +78,7 @@ class Situation:
     cursors: tuple[Cursor, ...]
     today: Totals
     last_hour: Totals
-    last_run: "Run | None"
+    last_run: Run | None
     denied: tuple[Denied, ...]
 
 
@@ -140,9 +139,6 @@ class Status:
 
 def situation(store: StorePaths, now: int, midnight: int) -> Situation:
     """The situation at `now`; `midnight` is when today began in the display zone (both µs)."""
-    # Which run is meant needs the filters: more to load than all the rest of status and gaps.
-    from query import runs
-
     with reading(store) as con:
         meta = read_meta(con)
         run = runs.last_run(con)
@@ -211,20 +207,34 @@ def hot_denies(store: StorePaths, limit: int = HOT_DENIES) -> list[Row]:
         return _hot(con, str(read_meta(con)["store"]), limit)
 
 
-def last_run(store: StorePaths, back: int = 0, sandbox: str | None = None) -> "Run | None":
+def last_run(store: StorePaths, back: int = 0, sandbox: str | None = None) -> Run | None:
     """The newest run, or the `back`-th before it, of one sandbox if named; None if none is."""
-    from query import runs
-
     with reading(store) as con:
         return runs.last_run(con, back, sandbox)
 
 
-def runs_by_prefix(store: StorePaths, prefix: str, limit: int = 20) -> "list[Run]":
+def runs_by_prefix(store: StorePaths, prefix: str, limit: int = 20) -> list[Run]:
     """At most `limit` runs whose id starts so, newest first."""
-    from query import runs
-
     with reading(store) as con:
         return runs.runs_by_prefix(con, prefix, limit)
+
+
+def newest_runs_named(store: StorePaths) -> str:
+    """The newest runs in a message, or where to look for any."""
+    with reading(store) as con:
+        return runs.newest_named(con)
+
+
+def source_states(store: StorePaths) -> tuple[SourceState, ...]:
+    """Every source the collector knows, by name."""
+    with reading(store) as con:
+        return read_sources(con)
+
+
+def newest_seq(store: StorePaths) -> int:
+    """The newest seq of the store."""
+    with reading(store) as con:
+        return number(read_meta(con), "last_seq")
 
 
 def _collector(meta: Mapping[str, Any], now: int) -> Collector:
@@ -301,7 +311,7 @@ def _hot(con: sqlite3.Connection, store: str, limit: int) -> list[Row]:
     return [{"event_id": f"{store}-{seq}", **json.loads(event)} for seq, event in rows]
 
 
-def _denied(con: sqlite3.Connection, run: "Run") -> tuple[Denied, ...]:
+def _denied(con: sqlite3.Connection, run: Run) -> tuple[Denied, ...]:
     """The most frequent causes among the hot refusals of a run, each with its newest event."""
     counts: Counter[tuple[object, ...]] = Counter()
     newest: dict[tuple[object, ...], Row] = {}

@@ -16,6 +16,9 @@ SOCKET_MODE: Final = 0o600
 # With writers of other users the system still lets them reach the socket; their uid decides.
 SHARED_FOLDER_MODE: Final = 0o711
 SHARED_SOCKET_MODE: Final = 0o666
+# For one group, nobody else: the system keeps all others out before a uid is even asked for.
+GROUP_FOLDER_MODE: Final = 0o750
+GROUP_SOCKET_MODE: Final = 0o660
 # sun_path less its NUL: 108 bytes on Linux, 104 on macOS and BSD.
 MAX_PATH_BYTES: Final = 107 if sys.platform.startswith("linux") else 103
 BACKLOG: Final = 512
@@ -25,8 +28,10 @@ _LOCAL_PEERCRED: Final = 1
 _XUCRED_BYTES: Final = 76
 
 
-def listen(path: Path, *, shared: bool) -> socket.socket:
-    """A non-blocking listening socket, private unless `shared`; a stale file is taken over.
+def listen(path: Path, *, shared: bool, group: int | None = None) -> socket.socket:
+    """A non-blocking listening socket; a stale file is taken over.
+
+    It is private, or `shared` with everybody, or open to the group of this id.
 
     Raises SourceError: path too long, folder open to others, name taken.
     """
@@ -37,9 +42,15 @@ def listen(path: Path, *, shared: bool) -> socket.socket:
             hint="choose a shorter path, for example under the runtime folder of the user",
         )
     try:
-        _prepare_folder(path.parent, shared=shared)
+        if group is not None:
+            modes = GROUP_FOLDER_MODE, GROUP_SOCKET_MODE
+        else:
+            modes = (
+                (SHARED_FOLDER_MODE, SHARED_SOCKET_MODE) if shared else (FOLDER_MODE, SOCKET_MODE)
+            )
+        _prepare_folder(path.parent, modes[0], group)
         _remove_stale(path)
-        return _bound(path, SHARED_SOCKET_MODE if shared else SOCKET_MODE)
+        return _bound(path, modes[1], group)
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
 
@@ -54,17 +65,25 @@ def close(listener: socket.socket, path: Path) -> None:
 
 def peer_uid(connection: socket.socket) -> int:
     """The user at the other end as the kernel tells; OSError if it does not."""
+    return peer_ids(connection)[0]
+
+
+def peer_ids(connection: socket.socket) -> tuple[int, int]:
+    """User and group at the other end as the kernel tells; OSError if it does not."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3I", raw)[1])
+        _, uid, gid = struct.unpack("3I", raw)
+        return uid, gid
     raw = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)
-    return int(struct.unpack_from("II", raw)[1])
+    _, uid, _, gid = struct.unpack_from("IIhxxI", raw)
+    return uid, gid
 
 
-def _prepare_folder(folder: Path, *, shared: bool) -> None:
-    mode = SHARED_FOLDER_MODE if shared else FOLDER_MODE
+def _prepare_folder(folder: Path, mode: int, group: int | None) -> None:
     try:
-        folder.mkdir(mode=mode, parents=True)
+        folder.mkdir(mode=FOLDER_MODE, parents=True)
+        if group is not None:
+            os.chown(folder, -1, group)
         folder.chmod(mode)
     except FileExistsError:
         found = folder.stat().st_mode
@@ -95,10 +114,12 @@ def _remove_stale(path: Path) -> None:
     raise SourceError(f"{path}: another process listens here", hint="one collector a socket")
 
 
-def _bound(path: Path, mode: int) -> socket.socket:
+def _bound(path: Path, mode: int, group: int | None) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(str(path))
+        if group is not None:
+            os.chown(path, -1, group)
         path.chmod(mode)
         listener.listen(BACKLOG)
         listener.setblocking(False)
