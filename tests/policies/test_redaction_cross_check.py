@@ -23,7 +23,7 @@ kingfisher = pytest.importorskip("kingfisher_sdk", reason="no wheel for this pla
 SAMPLES = 3
 TAIL_CHARS = 10
 # Of all its rules; and of those whose token has a prefix of its own.
-LEAST_ALL, LEAST_PREFIXED = 0.5, 0.85
+LEAST_ALL, LEAST_PREFIXED = 0.5, 0.95
 PREFIX = re.compile(
     r"(?:\\b)?(?:\(\?i\))?\(?(?:\\b)?([A-Za-z0-9]+(?:[_.+:/-]|\\\.|\\-)[A-Za-z0-9_-]*)"
 )
