@@ -2,6 +2,7 @@
 
 import argparse
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +20,23 @@ def revision() -> str:
     command = ["git", "describe", "--always", "--dirty"]
     said = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
     return said.stdout.strip() or "unknown"
+
+
+# Benches that print a page of their own; each is also run by hand.
+PAGES = {
+    "Decoders": ["decode.py"],
+    "Attribution to policy rules": ["attribution.py"],
+    "Redaction": ["redaction.py"],
+}
+
+
+def page(title: str, words: list[str]) -> str:
+    """What a bench of its own prints, as it stands."""
+    ran = subprocess.run(
+        [sys.executable, *words], cwd=HERE, capture_output=True, text=True, check=False
+    )
+    said = ran.stdout.strip() or f"no figures: exit {ran.returncode}"
+    return f"### {title}\n\n```text\n{said}\n```"
 
 
 def document(tables: list[Table], setting: list[str]) -> str:
@@ -43,6 +61,9 @@ def main() -> None:
     tables += startup.measured(args.rounds)
     tables += collect_rate.measured(args.events, args.repeats)
     text = document(tables, setting)
+    for title, words in PAGES.items():
+        text += "\n\n" + page(title, words)
+    text += "\n"
     args.out.write_text(text)
     print(text)
 
