@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from audit import decoders, wiring
+from audit import decoders, reading_server, wiring
 from audit.call import Call
 from audit.keys import first_key, key_path, load_or_create
 from audit.packs import Renewal, load_packs, pack_path
@@ -103,6 +103,8 @@ def plan(
             note(f"{spec.name} is read as {plugin.name} (--decoder {decoders.DEFAULT} to refuse)")
         sources.append((spec.plugin.make(spec.name, spec.settings, prints.secret), plugin))
     keep = settings.retention.keep
+    readers = reading_server.readers(settings.read, store.id)
+    services = [reading_server.ReadServer(store.paths, readers, say)] if readers else []
     return Plan(
         store=store,
         watermark=key_dir / "keys" / f"{store.id}.seq",
@@ -116,6 +118,7 @@ def plan(
         limits=SealLimits(
             settings.seal.rows, settings.seal.bytes, float(duration_s(settings.seal.after))
         ),
+        services=services,
         policies={name: Path(policy.file) for name, policy in settings.policies.items()},
         upkeep=Upkeep(timedelta(seconds=duration_s(keep)) if keep else None, say),
     )
@@ -162,7 +165,7 @@ def run_collector(
         for spec in specs:
             spec.plugin.check(spec.settings)
     making = plan(
-        wiring.store_place(call).path,
+        wiring.own_place(call),
         wiring.key_dir(settings.keys),
         specs,
         settings,
@@ -171,6 +174,8 @@ def run_collector(
     )
     if watch is not None:
         making = replace(making, watch=watch)
+    if once:
+        making = replace(making, services=())
     return closing_lines(Collector(making).run(stop, once=once), call.prog)
 
 

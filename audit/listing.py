@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from audit import reads
 from audit.asking import Question
 from audit.render import Renderer
 from audit.render_fold import Line, fold, line_of, merge
@@ -30,14 +31,15 @@ class Listing:
 
 
 def newest_lines(
-    store: StorePaths, asked: Question, limit: int | None, *, oldest: bool, merged: bool
+    store: reads.Store, asked: Question, limit: int | None, *, oldest: bool, merged: bool
 ) -> Listing:
     """The newest (or oldest) `limit` lines, oldest first, whole: none misses a repeat."""
-    from query import engine
-
-    wanted = None if limit is None else limit * _FIRST_FACTOR if merged else limit
+    most = MAX_FOLDED_EVENTS if isinstance(store, StorePaths) else reads.MAX_ANSWER_ROWS
+    wanted = None if limit is None else limit
+    if merged and limit is not None:
+        wanted = max(limit, min(limit * _FIRST_FACTOR, most))
     while True:
-        answer = engine.answer(store, asked.request(wanted, oldest=oldest))
+        answer = reads.answer(store, asked.request(wanted, oldest=oldest))
         breaks = [gap.since for gap in answer.gaps]
         lines = (
             fold(merge(answer.rows), breaks) if merged else [line_of(row) for row in answer.rows]
@@ -46,9 +48,9 @@ def newest_lines(
         full = limit is not None and len(lines) > limit
         if wanted is None or limit is None or not answer.more or full or not merged:
             break
-        if wanted >= MAX_FOLDED_EVENTS:
+        if wanted >= most:
             break
-        wanted = min(wanted * _GROWTH, MAX_FOLDED_EVENTS)
+        wanted = min(wanted * _GROWTH, most)
     more = answer.more or full
     if limit is not None and len(lines) > limit:
         lines = lines[:limit] if oldest else lines[-limit:]

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from audit import reads
 from audit.asking import Question
+from audit.reads import Store
 from audit.render_time import clock, moment, spoken
 from audit.screen import Screen
 from audit_events.errors import Exit, QueryError
-from audit_events.layout import StorePaths
 from query.contracts import Answer, Gap
 
 # So long may the search for the filter that emptied the answer take.
@@ -24,7 +25,7 @@ _HOME: Final = re.compile(r"/(?:Users|home)/[^/]+")
 
 
 def tell_nothing(
-    store: StorePaths,
+    store: Store,
     asked: Question,
     answer: Answer,
     screen: Screen,
@@ -64,12 +65,10 @@ def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int, prog: str, what:
     return lines
 
 
-def _unknown_sandbox(store: StorePaths, asked: Question) -> str | None:
+def _unknown_sandbox(store: Store, asked: Question) -> str | None:
     """A sandbox that never was is probably a typing mistake."""
-    from query import views
-
     names = [name for name in asked.values.get("sandbox", ()) if not re.search(r"^!|[*?\[]", name)]
-    known = views.known_sandboxes(store) if len(names) == 1 else []
+    known = reads.known_sandboxes(store) if len(names) == 1 else []
     if not known or names[0] in known:
         return None
     import difflib
@@ -81,21 +80,17 @@ def _unknown_sandbox(store: StorePaths, asked: Question) -> str | None:
     return f'no event from sandbox "{names[0]}", ever; known: {shown}{more}{guess}'
 
 
-def _unknown_run(store: StorePaths, asked: Question) -> str | None:
+def _unknown_run(store: Store, asked: Question) -> str | None:
     """So is a run that never was."""
-    from query.runs import newest_named, runs_by_prefix
-    from query.snapshot import reading
-
     ids = [name for name in asked.values.get("run", ()) if name and not name.startswith("!")]
     if len(ids) != 1 or ids[0].startswith("last"):
         return None
-    with reading(store) as con:
-        if runs_by_prefix(con, ids[0], 1):
-            return None
-        return f'no run begins with "{ids[0]}"; {newest_named(con)}'
+    if reads.runs_by_prefix(store, ids[0]):
+        return None
+    return f'no run begins with "{ids[0]}"; {reads.newest_runs_named(store)}'
 
 
-def _what_emptied_it(store: StorePaths, asked: Question, prog: str) -> list[str]:
+def _what_emptied_it(store: Store, asked: Question, prog: str) -> list[str]:
     """How many events would match without each filter, as far as the time goes."""
     counts = list(_shares(store, asked))
     wide = max((len(name) for name, _ in counts), default=0)
@@ -104,21 +99,19 @@ def _what_emptied_it(store: StorePaths, asked: Question, prog: str) -> list[str]
     return [*lines, *_about_home(store, asked, prog)]
 
 
-def _shares(store: StorePaths, asked: Question) -> Iterator[tuple[str, int]]:
-    from query import engine
-
+def _shares(store: Store, asked: Question) -> Iterator[tuple[str, int]]:
     deadline = time.monotonic() + MAX_SEARCH_S
     for name, without in _weaker(asked):
         left = deadline - time.monotonic()
         if left <= 0:
             return
         try:
-            yield name, engine.count(store, without.request(None), patience_s=left).records
+            yield name, reads.count(store, without.request(None), left).records
         except QueryError:
             return
 
 
-def _about_home(store: StorePaths, asked: Question, prog: str) -> list[str]:
+def _about_home(store: Store, asked: Question, prog: str) -> list[str]:
     """The shell wrote our home for `~`; the agents have another."""
     home = str(Path.home())
     ours = [path for path in asked.values.get("path", ()) if _under(path, home)]
@@ -138,10 +131,8 @@ def _under(path: str, home: str) -> bool:
     return path == home or path.startswith(f"{home}/")
 
 
-def _refused(store: StorePaths) -> list[str]:
-    from query import views
-
-    return [row["path"] for row in views.hot_denies(store) if row.get("path")]
+def _refused(store: Store) -> list[str]:
+    return [row["path"] for row in reads.hot_denies(store) if row.get("path")]
 
 
 def _flags(asked: Question, path: str) -> str:

@@ -1,6 +1,5 @@
 """`audit status`: the state of every part, and whether anything is missing (G12)."""
 
-import shutil
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,7 +8,6 @@ from audit.page_situation import COLLECTOR_WORDS, ended, source_place
 from audit.paper import Paper
 from audit.render_style import safe
 from audit.render_width import keep_start, pad
-from audit_events.layout import StorePaths
 from query.contracts import Gap
 from query.snapshot import SourceState
 from query.views import Completeness, Status
@@ -24,7 +22,7 @@ IDLE_AFTER_US: Final = 60_000_000
 _GOOD: Final = frozenset({"healthy", "running", "ok", "idle", "reading"})
 
 
-def status_lines(found: Status, store: StorePaths, title: str, paper: Paper) -> list[str]:
+def status_lines(found: Status, disk_free: int, title: str, paper: Paper) -> list[str]:
     """The page; `title` is its first line."""
     lines = [title, "", _line("collector", *_collector(found, paper.now))]
     good = sum(is_good(source, found) for source in found.sources)
@@ -33,7 +31,7 @@ def status_lines(found: Status, store: StorePaths, title: str, paper: Paper) -> 
     lines.append(_line("source", state, f"{good} of {len(found.sources)} healthy"))
     lines += [_source(source, found, paper) for source in found.sources]
     lines.append(_line("store", "healthy", _waiting(found, paper.now)))
-    lines += _archive(found, store)
+    lines += _archive(found, disk_free)
     for cursor in found.cursors:
         moved = times.moment(cursor.updated_at, paper.zone, paper.now)
         until = f"up to seq {times.count(cursor.seq)} ({moved})"
@@ -112,7 +110,7 @@ def _waiting(found: Status, now: int) -> str:
     return text
 
 
-def _archive(found: Status, store: StorePaths) -> Iterator[str]:
+def _archive(found: Status, disk_free: int) -> Iterator[str]:
     archive = found.archive
     if not archive.events:
         yield _line("archive", "empty", "nothing was sealed yet")
@@ -125,8 +123,7 @@ def _archive(found: Status, store: StorePaths) -> Iterator[str]:
             f"{days}, {times.count(archive.events)} events, {times.size(archive.bytes)},"
             f" {each:.1f} B an event",
         )
-    free = shutil.disk_usage(store.root).free
-    yield _line("", "", f"disk {times.size(free)} free")
+    yield _line("", "", f"disk {times.size(disk_free)} free")
 
 
 def _completeness(found: Completeness, paper: Paper) -> Iterator[str]:

@@ -28,7 +28,7 @@ def apply(call: Call, file: str, sandbox: str) -> Exit:
     policy = read_policy(call, file)
     place = "stdin" if file == "-" else str(Path(file).expanduser().absolute())
     new = Application(sandbox, policy, place, _who(call), call.now())
-    store = wiring.existing_store(call) or open_or_create(wiring.store_place(call).path).paths
+    store = wiring.existing_store(call) or open_or_create(wiring.own_place(call)).paths
     connection = control_connection(store.control, CONTROL_DDL)
     try:
         changed = put_in_force(connection, new)

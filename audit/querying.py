@@ -7,13 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from audit import reads, wiring
 from audit import screen as output
-from audit import wiring
 from audit.asking import Question
 from audit.call import Call
 from audit.heading import header
 from audit.listing import gap_row, newest_lines, text_of
 from audit.nothing import tell_nothing
+from audit.reads import Store
 from audit.render import Renderer
 from audit.render_cells import gap_text
 from audit.render_fold import Line, fold, line_of, merge
@@ -22,7 +23,6 @@ from audit.render_time import clock, count
 from audit.say import Voice
 from audit.screen import Screen
 from audit_events.errors import Exit, UsageError
-from audit_events.layout import StorePaths
 from query.contracts import Answer, Damaged, Gap
 from query.filters import column_named
 
@@ -75,10 +75,10 @@ class Found:
 
 
 @contextmanager
-def store_or_export(call: Call, file: str | None) -> Iterator[StorePaths]:
+def store_or_export(call: Call, file: str | None) -> Iterator[Store]:
     """The store of a call, or an export that is read as one."""
     if file is None:
-        yield wiring.find_store(call)
+        yield wiring.find_trail(call)
         return
     from audit.borrowed import borrowed
 
@@ -102,7 +102,7 @@ def parse_columns(text: str | None) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(column_named("columns", word) for word in words))
 
 
-def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, verdict: Verdict) -> Exit:
+def show(call: Call, store: Store, asked: Question, wanted: Wanted, verdict: Verdict) -> Exit:
     """Print the answer; the exit code says what a script may conclude from it."""
     screen = output.screen(call, wanted.color)
     for warning in asked.warnings:
@@ -117,7 +117,7 @@ def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, verdict
 
 
 def concluded(
-    call: Call, store: StorePaths, asked: Question, found: Found, verdict: Verdict, screen: Screen
+    call: Call, store: Store, asked: Question, found: Found, verdict: Verdict, screen: Screen
 ) -> Exit:
     """Say what makes the answer partial or empty, and choose the exit code."""
     tell_damaged(screen, found.damaged)
@@ -152,12 +152,10 @@ def tell_gaps(screen: Screen, gaps: Sequence[Gap], asked: Question) -> None:
         screen.voice.warning(f"{gap.source} unavailable since {since}{until}: {gap.reason}")
 
 
-def number_of(call: Call, store: StorePaths, asked: Question, verdict: Verdict) -> Exit:
+def number_of(call: Call, store: Store, asked: Question, verdict: Verdict) -> Exit:
     """Print how many records match."""
-    from query import engine
-
     screen = output.screen(call)
-    found = engine.count(store, asked.request(None))
+    found = reads.count(store, asked.request(None))
     output.put([str(found.records)])
     # A number is an answer, 0 too; only the record's gaps make it doubtful.
     result = Found(found.records, found.gaps, found.damaged, found.searched)
@@ -168,7 +166,7 @@ def number_of(call: Call, store: StorePaths, asked: Question, verdict: Verdict) 
     return concluded(call, store, asked, result, verdict, screen)
 
 
-def _table(call: Call, store: StorePaths, asked: Question, wanted: Wanted, screen: Screen) -> Found:
+def _table(call: Call, store: Store, asked: Question, wanted: Wanted, screen: Screen) -> Found:
     merged = screen.terminal if wanted.merge is None else wanted.merge
     screen.remark(header(call, store, asked, _count_words(asked, wanted)), quiet=wanted.quiet)
     renderer = Renderer(screen.look(asked.zone, call.now(), pinned=asked.pins_run()))
@@ -184,15 +182,14 @@ def _table(call: Call, store: StorePaths, asked: Question, wanted: Wanted, scree
     return Found(len(found.lines), answer.gaps, answer.damaged, answer.searched)
 
 
-def _grid(call: Call, store: StorePaths, asked: Question, wanted: Wanted, screen: Screen) -> Found:
+def _grid(call: Call, store: Store, asked: Question, wanted: Wanted, screen: Screen) -> Found:
     """Chosen columns, an event a line: nothing is merged, so that each value is what it says."""
     from audit.grid import grid
-    from query import engine
 
     screen.remark(header(call, store, asked, _count_words(asked, wanted)), quiet=wanted.quiet)
     limit = wanted.limit
     request = asked.request(limit.number, oldest=limit.oldest, order=wanted.order)
-    answer = engine.answer(store, request)
+    answer = reads.answer(store, request)
     zone = asked.zone if screen.terminal else None
     columns = wanted.columns or ()
     if answer.rows:
@@ -203,12 +200,12 @@ def _grid(call: Call, store: StorePaths, asked: Question, wanted: Wanted, screen
 
 
 def _whole_table(
-    store: StorePaths, asked: Question, screen: Screen, renderer: Renderer, *, merged: bool
+    store: Store, asked: Question, screen: Screen, renderer: Renderer, *, merged: bool
 ) -> Found:
     from query import engine
 
     number, damaged = 0, {}
-    for page in engine.pages(store, asked.request(None)):
+    for page in reads.pages(store, asked.request(None)):
         damaged.update({file.path: file for file in page.damaged})
         rows = engine.rows_of(page.table)
         number += len(rows)
@@ -218,13 +215,11 @@ def _whole_table(
     return Found(number, _gaps(store, asked), tuple(damaged.values()), searched)
 
 
-def _gaps(store: StorePaths, asked: Question) -> tuple[Gap, ...]:
-    from query import views
-
-    return views.gaps(store, asked.window)
+def _gaps(store: Store, asked: Question) -> tuple[Gap, ...]:
+    return reads.gaps(store, asked.window)
 
 
-def _data(store: StorePaths, asked: Question, wanted: Wanted, screen: Screen) -> Found:
+def _data(store: Store, asked: Question, wanted: Wanted, screen: Screen) -> Found:
     from exporters.contracts import ALL_COLUMNS, load_format
 
     chosen = load_format(wanted.format)
@@ -245,13 +240,11 @@ def _data(store: StorePaths, asked: Question, wanted: Wanted, screen: Screen) ->
 
 
 def _at_once(
-    store: StorePaths, asked: Question, wanted: Wanted, encoder: "Encoder", screen: Screen
+    store: Store, asked: Question, wanted: Wanted, encoder: "Encoder", screen: Screen
 ) -> Found:
-    from query import engine
-
     limit = wanted.limit
     request = asked.request(limit.number, oldest=limit.oldest, order=wanted.order)
-    answer = engine.answer(store, request)
+    answer = reads.answer(store, request)
     output.put_document(encoder.rows(answer.rows), terminal=screen.terminal)
     if answer.more:
         end = "oldest" if limit.oldest else "newest"
@@ -260,12 +253,10 @@ def _at_once(
 
 
 def _paged(
-    store: StorePaths, asked: Question, encoder: "Encoder", put: Callable[[bytes], None]
+    store: Store, asked: Question, encoder: "Encoder", put: Callable[[bytes], None]
 ) -> Found:
-    from query import engine
-
     number, damaged = 0, {}
-    for page in engine.pages(store, asked.request(None)):
+    for page in reads.pages(store, asked.request(None)):
         damaged.update({file.path: file for file in page.damaged})
         number += page.rows
         for batch in arrow_batches(page.table):
@@ -274,11 +265,9 @@ def _paged(
     return Found(number, _gaps(store, asked), tuple(damaged.values()), searched)
 
 
-def searched_by(store: StorePaths, asked: Question) -> int:
+def searched_by(store: Store, asked: Question) -> int:
     """In how many events nothing was found: for an answer that came in pages."""
-    from query import engine
-
-    return engine.count(store, asked.request(None)).searched
+    return reads.count(store, asked.request(None)).searched
 
 
 def arrow_batches(table: Any) -> Iterator[Any]:

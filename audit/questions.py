@@ -7,13 +7,14 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from audit import commands, wiring
+from audit import commands, reads, wiring
 from audit.asking import Asked, Question, question
 from audit.call import Call
+from audit.read_socket import ReadSocket
+from audit.reads import Store
 from audit.say import Voice
 from audit_events.errors import UsageError
 from audit_events.layout import StorePaths
-from query import views
 from query.runs import names as run_names
 
 _SEARCHED: Final = ("grep", "path", "dst", "target", "secret")
@@ -24,23 +25,23 @@ _ANNOUNCED: Final = re.compile(r"(?i)passw|secret|token|bearer|api.?key|-----BEG
 _MARKED: Final = "[REDACTED"
 
 
-def ask(call: Call, store: StorePaths, asked: Asked, words: list[str] | None) -> Question:
+def ask(call: Call, store: Store, asked: Asked, words: list[str] | None) -> Question:
     """The question of a command; UsageError for words that cannot be understood or searched."""
-    sandboxes = lambda: views.known_sandboxes(store)  # noqa: E731
+    sandboxes = lambda: reads.known_sandboxes(store)  # noqa: E731
     found = question(asked, words or (), call.now(), sandboxes)
     _note_several_runs(call, store, found)
     for flag in _SEARCHED:
         for value in found.values.get(flag, ()):
             if _suspicious(value):
-                found = _by_fingerprint(call, found, flag, value)
+                found = _by_fingerprint(call, found, flag, value, store)
     return found
 
 
-def _note_several_runs(call: Call, store: StorePaths, asked: Question) -> None:
+def _note_several_runs(call: Call, store: Store, asked: Question) -> None:
     """The beginning of an id that several runs share is asked as it stands, but not in silence."""
     prefixes = [value for value in asked.values.get("run", ()) if value and value[0] != "!"]
     for prefix in prefixes:
-        found = [] if prefix.startswith("last") else views.runs_by_prefix(store, prefix)
+        found = [] if prefix.startswith("last") else reads.runs_by_prefix(store, prefix)
         if len(found) > 1 and found[0].correlation_id != prefix:
             voice = Voice(call.prog, call.environ)
             voice.note(f"--run {prefix} means several runs: {run_names(found)}")
@@ -54,7 +55,7 @@ def _suspicious(value: str) -> bool:
     return bool(mixed or _ANNOUNCED.search(value))
 
 
-def _by_fingerprint(call: Call, asked: Question, flag: str, value: str) -> Question:
+def _by_fingerprint(call: Call, asked: Question, flag: str, value: str, store: Store) -> Question:
     from audit.finding import other_names
     from audit.masking import redactor
 
@@ -70,6 +71,12 @@ def _by_fingerprint(call: Call, asked: Question, flag: str, value: str) -> Quest
             f"that looks like {article} {kind}; it is masked without a fingerprint and cannot be"
             " searched",
             hint=f"rotate it; to see where any was masked: {call.prog} query --secret {kind}",
+        )
+    if isinstance(store, ReadSocket):
+        raise UsageError(
+            f"that looks like {_article(kind)} {kind}; its fingerprint needs the store's key, which"
+            " a read socket does not give",
+            hint=f"to see where any was masked: {call.prog} query --secret {kind}",
         )
     if len(asked.values[flag]) > 1:
         raise UsageError(f"--{flag} with a secret goes with no other value of --{flag}")
@@ -101,4 +108,10 @@ def store_and_question(
 ) -> tuple[StorePaths, Question]:
     """The store of a call, and its question."""
     store = wiring.find_store(call)
+    return store, ask(call, store, asked, words)
+
+
+def trail_and_question(call: Call, asked: Asked, words: list[str] | None) -> tuple[Store, Question]:
+    """As `store_and_question`, through a read socket where that is the way in."""
+    store = wiring.find_trail(call)
     return store, ask(call, store, asked, words)

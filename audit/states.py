@@ -4,7 +4,7 @@ import json as jsonlib
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from audit import page_gaps, page_status, wiring
+from audit import page_gaps, page_status, reads, wiring
 from audit import render_time as times
 from audit import screen as output
 from audit.asking import Question
@@ -14,15 +14,14 @@ from audit.page_situation import midnight
 from audit.paper import Paper
 from audit_events.errors import Exit
 from audit_events.version import VERSION
-from query import views
 from query.times import display_zone, window
 
 
 def status(call: Call, *, check: bool = False, json: bool = False) -> Exit:
     """Print the state of every part; with `check` only the verdict, which is the exit code too."""
-    store, screen = wiring.find_store(call), output.screen(call)
+    store, screen = wiring.find_trail(call), output.screen(call)
     zone, now = display_zone(), call.now()
-    found = views.status(store, now, midnight(now, zone))
+    found = reads.status(store, now, midnight(now, zone))
     verdict = Exit.DONE if page_status.healthy(found) else Exit.ANSWER_NO
     if json:
         output.put([jsonlib.dumps(asdict(found))])
@@ -33,7 +32,7 @@ def status(call: Call, *, check: bool = False, json: bool = False) -> Exit:
         parts = (wiring.host_name(call), f"store {found.store}", f"sandtrail {VERSION}")
         title = dot.join((*parts, times.full(now, zone)))
         paper = Paper(call.prog, now, zone, screen.glyphs)
-        output.put(page_status.status_lines(found, store, title, paper))
+        output.put(page_status.status_lines(found, reads.disk_free(store), title, paper))
     return verdict if check else Exit.DONE
 
 
@@ -48,11 +47,11 @@ def gaps(
 ) -> Exit:
     """Print the gaps of `span` = (since, until); `zone_asked` = (--utc, --tz)."""
     now, zone = call.now(), display_zone(zone_asked[1], utc=zone_asked[0])
-    store, screen = wiring.find_store(call), output.screen(call)
+    store, screen = wiring.find_trail(call), output.screen(call)
     found, warnings = window(*span, None, "event", (now, zone))
     for warning in warnings:
         screen.voice.warning(warning)
-    listed = [g for g in views.gaps(store, found) if not source or g.source in (*source, "all")]
+    listed = [g for g in reads.gaps(store, found) if not source or g.source in (*source, "all")]
     if json:
         output.put(["[" + ",\n".join(jsonlib.dumps(asdict(gap)) for gap in listed) + "]"])
         return Exit.DONE

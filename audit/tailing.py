@@ -3,9 +3,9 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
+from audit import reads
 from audit import screen as output
 from audit.asking import Question
 from audit.call import Call
@@ -13,12 +13,13 @@ from audit.heading import header
 from audit.listing import Listing, gap_row, newest_lines, text_of
 from audit.nothing import tell_nothing
 from audit.querying import TABLE, Wanted, gap_words, tell_damaged
+from audit.read_socket import ReadSocket
+from audit.reads import Store
 from audit.render import Renderer
 from audit.render_fold import Line, LiveFold, line_of
 from audit.render_time import clock, count, duration, spoken
 from audit.screen import Screen
 from audit_events.errors import Exit, UsageError
-from audit_events.layout import StorePaths
 from query.contracts import Gap, Row, Window
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ QUIET_AGAIN_S: Final = 10
 STREAMED: Final = (TABLE, "ndjson", "logfmt", "csv")
 
 
-def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, *, follow: bool) -> Exit:
+def show(call: Call, store: Store, asked: Question, wanted: Wanted, *, follow: bool) -> Exit:
     """Print the newest events; follow until Ctrl-C if wanted."""
     if follow:
         # Loaded before anything is printed: Python 3.11 remembers a Ctrl-C in the midst of making
@@ -60,14 +61,11 @@ def show(call: Call, store: StorePaths, asked: Question, wanted: Wanted, *, foll
 
 
 def _first(
-    store: StorePaths, asked: Question, wanted: Wanted, screen: Screen
+    store: Store, asked: Question, wanted: Wanted, screen: Screen
 ) -> tuple[Listing | None, int]:
     """The newest lines, and the seq up to which they tell everything."""
     if not wanted.limit.number:
-        from query.snapshot import open_snapshot
-
-        with open_snapshot(store) as snapshot:
-            return None, snapshot.last_seq
+        return None, reads.newest_seq(store)
     merged = wanted.format == TABLE and (screen.terminal if wanted.merge is None else wanted.merge)
     found = newest_lines(store, asked, wanted.limit.number, oldest=False, merged=merged)
     return found, found.answer.upto
@@ -127,7 +125,7 @@ class _Live:
     """One `tail -f`: what was printed, what is held back, and who collects."""
 
     call: Call
-    store: StorePaths
+    store: Store
     asked: Question
     wanted: Wanted
     screen: Screen
@@ -146,15 +144,13 @@ class _Live:
 
 
 def _follow(live: _Live, after: int) -> Exit:
-    from query import trail
-
     folds = live.screen.terminal if live.wanted.merge is None else live.wanted.merge
     live.folding = LiveFold() if folds and isinstance(live.printer, _Text) else None
     live.upto, live.spoke_at = after, time.monotonic()
     _watch_collector(live)
     try:
         request = live.asked.request(None)
-        for news in trail.follow(live.store, after, request, Event(), quiet_s=TICK_S):
+        for news in reads.follow(live.store, after, request, TICK_S):
             _tell(live, news)
             _watch_collector(live)
     except KeyboardInterrupt:
@@ -194,12 +190,10 @@ def _fed(live: _Live, row: Row, now: int) -> list[Line]:
 
 def _watch_collector(live: _Live) -> None:
     """Say at once when nobody collects, and when that changes (SCREENS T3)."""
-    from query import views
-
     if time.monotonic() - live.looked_at < TICK_S:
         return
     live.looked_at = time.monotonic()
-    found = views.collector(live.store, live.call.now())
+    found = reads.collector(live.store, live.call.now())
     if found.state == live.collector:
         return
     before, live.collector = live.collector, found.state
@@ -214,20 +208,20 @@ def _watch_collector(live: _Live) -> None:
 
 def _back(live: _Live, found: "Collector") -> str:
     """Since when somebody collects again, and for how long nobody did."""
-    from query import views
-
     zone, started = live.asked.zone, found.started or live.call.now()
     text = f"collector started {clock(started, zone)}"
     if live.ended is None or live.ended >= started:
         return text
     text += f"; nothing was read from {clock(live.ended, zone)} to {clock(started, zone)}"
-    meanwhile = views.gaps(live.store, Window(live.ended, started))
+    meanwhile = reads.gaps(live.store, Window(live.ended, started))
     told = [gap.seq for gap in meanwhile if gap.seq is not None]
     return f"{text} (gap #{told[-1]})" if told else text
 
 
 def _nobody(live: _Live, found: "Collector") -> tuple[str, str]:
     hint = f"{live.call.prog} collect FILE"
+    if isinstance(live.store, ReadSocket):
+        hint = "its owner starts it; this goes on by itself then"
     if found.state == "never":
         return "no collector is running (none ever was here)", hint
     if found.state == "hanging":
@@ -256,10 +250,8 @@ def _quiet(live: _Live) -> None:
 
 
 def _last_read(live: _Live) -> list[str]:
-    from query.snapshot import read_sources, reading
-
-    with reading(live.store) as con:
-        read = [(s.last_read_at, s.source) for s in read_sources(con) if s.last_read_at]
+    states = reads.source_states(live.store)
+    read = [(s.last_read_at, s.source) for s in states if s.last_read_at]
     if not read:
         return []
     at, name = max(read)
@@ -273,15 +265,12 @@ def _hush(live: _Live) -> None:
 
 
 def _stopped(live: _Live) -> None:
-    from query.snapshot import open_snapshot
-
     _hush(live)
     if live.folding and (rest := live.folding.flush()):
         live.printer.lines(rest)
         live.lines += len(rest)
         live.events += sum(line.times for line in rest)
-    with open_snapshot(live.store) as snapshot:
-        missed = max(snapshot.last_seq - live.upto, 0)
+    missed = max(reads.newest_seq(live.store) - live.upto, 0)
     if live.wanted.quiet or not live.screen.watched:
         return
     gaps = f"{live.gaps} gap{'' if live.gaps == 1 else 's'}"

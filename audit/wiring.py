@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from audit.call import Call
 from audit.render_time import size, spoken
-from audit_events.errors import SettingsError, StorageError
+from audit_events.errors import SettingsError, StorageError, UsageError
 from audit_events.layout import StorePaths
 
 if TYPE_CHECKING:
+    from audit.reads import Store
     from audit.settings import Loaded
     from audit.settings_quick import Quick
 
@@ -22,6 +23,10 @@ _SYSTEM_DATA: Final = (
     if sys.platform == "darwin"
     else Path("/var/lib/sandtrail")
 )
+# Where root's collector puts its read socket; other accounts' collectors name a place of their own.
+READ_FOLDER: Final = Path("/var/run/sandtrail" if sys.platform == "darwin" else "/run/sandtrail")
+_UNIX: Final = "unix:"
+_THROUGH: Final = "{prog} tail      (or query, gaps, status)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +103,50 @@ def store_place(call: Call) -> Place:
     return Place(data_dir(), "default")
 
 
+def own_place(call: Call) -> Path:
+    """Where a store is or would be made; UsageError for a read socket."""
+    place = store_place(call)
+    if _socket_of(place) is not None:
+        raise UsageError(
+            f"{place.origin} {place.path}: a read socket can only be read",
+            hint=_THROUGH.format(prog=call.prog),
+        )
+    return place.path
+
+
+def find_trail(call: Call) -> "Store":
+    """The store to read, or the read socket that stands for it; errors as `find_store`."""
+    from audit.read_socket import ReadSocket
+
+    place = store_place(call)
+    if (named := _socket_of(place)) is not None:
+        return ReadSocket(named)
+    store = existing_store(call)
+    if store is not None and os.access(store.spool, os.R_OK):
+        return store
+    sockets = read_sockets() if store is None and place.origin == "default" else []
+    if len(sockets) > 1:
+        shown = "\n".join(f"  {call.prog} --store {_UNIX}{path} …" for path in sockets)
+        raise StorageError("several read sockets are here", hint=f"choose one:\n{shown}")
+    return ReadSocket(sockets[0]) if sockets else find_store(call)
+
+
+def read_sockets(folder: Path = READ_FOLDER) -> list[Path]:
+    """The read sockets of root's collectors that this account may use."""
+    try:
+        return sorted(path for path in folder.glob("*.sock") if os.access(path, os.W_OK))
+    except OSError:
+        return []
+
+
+def _socket_of(place: Place) -> Path | None:
+    text = str(place.path)
+    return Path(text.removeprefix(_UNIX)).expanduser() if text.startswith(_UNIX) else None
+
+
 def find_store(call: Call) -> StorePaths:
     """The store to read; StorageError (T2) lists where we looked if there is none."""
+    own_place(call)
     if (store := existing_store(call)) is not None:
         return store
     looked = _looked(call, store_place(call))
@@ -115,7 +162,8 @@ def existing_store(call: Call) -> StorePaths | None:
 def is_new_here(call: Call) -> bool:
     """True where nothing was ever collected: no store was named, and nobody keeps one."""
     place = store_place(call)
-    return place.origin == "default" and not (_is_store(place.path) or _SYSTEM_DATA.exists())
+    elsewhere = _SYSTEM_DATA.exists() or READ_FOLDER.exists()
+    return place.origin == "default" and not (_is_store(place.path) or elsewhere)
 
 
 def _is_store(path: Path) -> bool:
@@ -133,6 +181,8 @@ def _looked(call: Call, place: Place) -> str:
         rows.append((str(place.path), _state(call, place.path)))
         if place.path != _SYSTEM_DATA:
             rows.append((str(_SYSTEM_DATA), _state(call, _SYSTEM_DATA)))
+    if READ_FOLDER.exists():
+        rows.append((str(READ_FOLDER), _readers()))
     wide = max(len(name) for name, _ in rows)
     return "\n".join(f"  {name:<{wide}}   {state}" for name, state in rows)
 
@@ -152,6 +202,20 @@ def _state(call: Call, path: Path) -> str:
     return f"belongs to {_owner(found.st_uid)}, written {spoken(written)} ago"
 
 
+def _readers(folder: Path = READ_FOLDER) -> str:
+    """Whom the read sockets of a folder are for."""
+    import grp
+
+    gid = folder.stat().st_gid
+    try:
+        name = grp.getgrgid(gid).gr_name
+    except KeyError:
+        name = f"gid {gid}"
+    if os.access(folder, os.X_OK):
+        return f"read sockets of group {name}"
+    return f"read sockets of group {name}, which this account is not in"
+
+
 def _owner(uid: int) -> str:
     import pwd
 
@@ -164,6 +228,8 @@ def _owner(uid: int) -> str:
 def _way_out(call: Call) -> str:
     from audit import commands
 
+    if sockets := read_sockets():
+        return _THROUGH.format(prog=f"{call.prog} --store {_UNIX}{sockets[0]}")
     if call.store is None and _SYSTEM_DATA.exists():
         return 'sudo sandtrail tail      (with sudo, "audit" would be Apple\'s /usr/sbin/audit)'
     known = commands.names()

@@ -1,11 +1,10 @@
 """Bare `audit`: the situation now."""
 
-from audit import commands, page_situation, wiring
+from audit import commands, page_situation, reads, wiring
 from audit import screen as output
 from audit.call import Call
 from audit.paper import Paper
 from audit_events.errors import Exit
-from query import views
 from query.times import display_zone
 
 
@@ -15,9 +14,9 @@ def situation(call: Call) -> Exit:
     if wiring.is_new_here(call):
         output.put(page_situation.welcome(call.prog, commands.names()))
         return Exit.DONE
-    store = wiring.find_store(call)
+    store = wiring.find_trail(call)
     zone, now = display_zone(), call.now()
-    found = views.situation(store, now, page_situation.midnight(now, zone))
+    found = reads.situation(store, now, page_situation.midnight(now, zone))
     paper = Paper(call.prog, now, zone, screen.glyphs, screen.columns)
     output.put(page_situation.situation_lines(found, wiring.host_name(call), paper))
     known = commands.names()

@@ -8,7 +8,7 @@ from audit import tailing
 from audit.asking import Asked, takes_filters
 from audit.cli import _options as o
 from audit.querying import Limit, Wanted, parse_columns, parse_limit
-from audit.questions import store_and_question
+from audit.questions import trail_and_question
 from audit_events.errors import UsageError
 
 Follow = Annotated[
@@ -36,7 +36,7 @@ def command(
     audit tail -f -n 0 --sandbox agent-demo
     audit tail -f --json | jq -r 'select(.decision=="deny").policy_rule'
     """
-    store, ask = store_and_question(ctx.obj, asked, words)
+    store, ask = trail_and_question(ctx.obj, asked, words)
     number = parse_limit(limit)
     if number.oldest:
         raise UsageError("tail shows the newest", hint=f"{ctx.obj.prog} query -n {limit}")

@@ -1,0 +1,121 @@
+"""One reader of a read socket, a process of its own: `python -m audit.reading_worker STORE`.
+
+Its standard input is the connection. What it costs, and what goes wrong in it, is not the
+collector's; it ends with the connection, with the collector, or when nothing is asked.
+"""
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from audit import reading_wire as wire
+from audit import reads
+from audit_events.errors import AuditError, QueryError, UsageError
+from audit_events.layout import StorePaths
+
+IDLE_S: Final = 60.0
+# A client that takes nothing for so long is let go; it can ask again from the last seq it has.
+SLOW_S: Final = 5.0
+SLOW_EXIT: Final = 3
+# Recording comes first.
+NICENESS: Final = 10
+
+
+def main() -> int:
+    """Answer until the other end goes."""
+    os.nice(NICENESS)
+    collector = os.getppid()
+    with socket.socket(fileno=0) as sock, contextlib.suppress(ConnectionError):
+        try:
+            serve(sock, StorePaths(Path(sys.argv[1])), lambda: os.getppid() == collector)
+        except TimeoutError:
+            return SLOW_EXIT
+    return 0
+
+
+def serve(sock: socket.socket, store: StorePaths, wanted: Callable[[], bool]) -> None:
+    """Answer each line; TimeoutError if the other end does not take its answer."""
+    sock.settimeout(IDLE_S)
+    asked = wire.lines(sock, wire.MAX_ASK_BYTES)
+    while True:
+        try:
+            line = next(asked, None)
+        except TimeoutError:
+            return None
+        except wire.TooLongError:
+            return _send(sock, wire.trouble(UsageError("the request is too long")))
+        if line is None:
+            return None
+        for piece in _answer(line, store):
+            if not wanted():
+                return None
+            _send(sock, piece)
+
+
+def _send(sock: socket.socket, data: bytes) -> None:
+    sock.settimeout(SLOW_S)
+    sock.sendall(data)
+    sock.settimeout(IDLE_S)
+
+
+def _answer(line: bytes, store: StorePaths) -> Iterator[bytes]:
+    try:
+        function, words = _understood(line)
+        yield from _pieces(function(store, *words))
+        yield wire.encoded(wire.Line(end=True))
+    except AuditError as error:
+        yield wire.trouble(error)
+    except Exception as error:  # noqa: BLE001 - the process's boundary: its words may hold a row
+        yield wire.trouble(QueryError(f"the reader failed: {type(error).__name__}"))
+
+
+def _understood(line: bytes) -> tuple[Callable[..., Any], list[Any]]:
+    """The verb and its words, each of the type that it takes; UsageError quotes neither."""
+    try:
+        asked = msgspec.json.decode(line, type=wire.Ask)
+        function = reads.VERBS[asked.verb]
+        kinds, needed = reads.word_types(function)
+        if not needed <= len(asked.words) <= len(kinds):
+            raise ValueError
+        words = [msgspec.convert(*pair) for pair in zip(asked.words, kinds, strict=False)]
+    except KeyError:
+        raise UsageError("no such question", hint=" ".join(sorted(reads.VERBS))) from None
+    except (ValueError, RecursionError):
+        raise UsageError("the request is not understood") from None
+    if asked.verb == "answer":
+        reads.refuse_large(words[0])
+    return function, words
+
+
+def _pieces(given: Any) -> Iterator[bytes]:
+    for value in given if isinstance(given, Iterator) else (given,):
+        if hasattr(value, "rows"):
+            yield from _rows(value.rows)
+            value = replace(value, rows=[])
+        yield wire.encoded(wire.Line(value=Raw(msgspec.json.encode(value))))
+
+
+def _rows(rows: list[dict[str, Any]]) -> Iterator[bytes]:
+    """Lines of rows, each as soon as it is large enough."""
+    held: list[bytes] = []
+    size = 0
+    for row in rows:
+        held.append(msgspec.json.encode(row))
+        size += len(held[-1])
+        if size >= wire.ROWS_LINE_BYTES:
+            yield b'{"rows":[%b]}\n' % b",".join(held)
+            held, size = [], 0
+    if held:
+        yield b'{"rows":[%b]}\n' % b",".join(held)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,252 @@
+"""What tail, query, gaps, status and the first screen read: from the store's files, or through a
+read socket where this account may not open them.
+
+Each function marked `verb` is a question that a read socket answers, and there are no others.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
+
+from audit.read_socket import ReadSocket
+from audit_events.errors import UsageError
+from audit_events.layout import StorePaths
+from query import views
+from query.contracts import Answer, Damaged, Gap, Request, Row, Window
+from query.runs import Run
+from query.snapshot import SourceState, read_meta, reading
+from query.views import Collector, Situation, Status
+
+if TYPE_CHECKING:
+    from query.engine import Count, Page
+    from query.trail import News
+
+Store = StorePaths | ReadSocket
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Through a socket an answer comes from the memory of one process, so it has an end.
+MAX_ANSWER_ROWS: Final = 20_000
+PAGE_ROWS: Final = 5_000
+# How often a follower hears at least that nothing is new, and at most.
+QUIET_S: Final = (0.2, 5.0)
+
+VERBS: Final[dict[str, Callable[..., Any]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A page of matches in seq order: every match up to `upto` has been given by then."""
+
+    rows: list[Row]
+    upto: int
+    damaged: tuple[Damaged, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """News of a follower, and who collects."""
+
+    rows: list[Row]
+    gaps: tuple[Gap, ...]
+    upto: int
+    collector: Collector
+
+
+def verb(
+    function: Callable[Concatenate[StorePaths, P], T],
+) -> Callable[Concatenate[Store, P], T]:
+    """A question of plain words, asked where the store is."""
+    VERBS[function.__name__] = function
+
+    def read(store: Store, /, *words: P.args, **named: P.kwargs) -> T:
+        if isinstance(store, StorePaths):
+            return function(store, *words, **named)
+        given: T = store.ask(function.__name__, [*words, *named.values()], value_type(function))
+        return given
+
+    return read
+
+
+@verb
+def answer(store: StorePaths, request: Request) -> Answer:
+    """As `engine.answer`."""
+    from query import engine
+
+    return engine.answer(store, request)
+
+
+@verb
+def count(store: StorePaths, request: Request, patience_s: float | None = None) -> "Count":
+    """As `engine.count`."""
+    from query import engine
+
+    return engine.count(store, request, patience_s=patience_s)
+
+
+@verb
+def situation(store: StorePaths, now: int, midnight: int) -> Situation:
+    """As `views.situation`."""
+    return views.situation(store, now, midnight)
+
+
+@verb
+def status(store: StorePaths, now: int, midnight: int) -> Status:
+    """As `views.status`."""
+    return views.status(store, now, midnight)
+
+
+@verb
+def disk_free(store: StorePaths) -> int:
+    """Bytes that are free where the store lies."""
+    return shutil.disk_usage(store.root).free
+
+
+@verb
+def gaps(store: StorePaths, window: Window) -> tuple[Gap, ...]:
+    """As `views.gaps`."""
+    return views.gaps(store, window)
+
+
+@verb
+def known_sandboxes(store: StorePaths) -> list[str]:
+    """As `views.known_sandboxes`."""
+    return views.known_sandboxes(store)
+
+
+@verb
+def hot_denies(store: StorePaths) -> list[Row]:
+    """As `views.hot_denies`."""
+    return views.hot_denies(store)
+
+
+@verb
+def runs_by_prefix(store: StorePaths, prefix: str) -> list[Run]:
+    """As `views.runs_by_prefix`."""
+    return views.runs_by_prefix(store, prefix)
+
+
+@verb
+def newest_runs_named(store: StorePaths) -> str:
+    """As `views.newest_runs_named`."""
+    return views.newest_runs_named(store)
+
+
+@verb
+def source_states(store: StorePaths) -> tuple[SourceState, ...]:
+    """As `views.source_states`."""
+    return views.source_states(store)
+
+
+@verb
+def newest_seq(store: StorePaths) -> int:
+    """As `views.newest_seq`."""
+    return views.newest_seq(store)
+
+
+@verb
+def store_id(store: StorePaths) -> str:
+    """The store's short name."""
+    with reading(store) as con:
+        return str(read_meta(con)["store"])
+
+
+@verb
+def last_collector(store: StorePaths, now: int) -> Collector:
+    """As `views.collector`."""
+    return views.collector(store, now)
+
+
+def collector(store: Store, now: int) -> Collector:
+    """Who collects; a follower through a socket was told with the news."""
+    if isinstance(store, ReadSocket) and store.told is not None:
+        return store.told
+    return last_collector(store, now)
+
+
+def pages(store: Store, request: Request) -> "Iterator[Page]":
+    """As `engine.pages`, all of them."""
+    from query import engine
+
+    if isinstance(store, ReadSocket):
+        from arro3.core import Table
+
+        from audit_events.rows import rows_to_batch
+
+        for found in store.stream("pages", [0, request], Rows):
+            if found is None:
+                store.give_up()
+            else:
+                table = Table.from_arrow(rows_to_batch(found.rows))
+                yield engine.Page(table, len(found.rows), found.upto, found.damaged)
+        return
+    yield from engine.pages(store, request)
+
+
+def follow(store: Store, after_seq: int, request: Request, quiet_s: float) -> "Iterator[News]":
+    """As `trail.follow`, for ever: a socket that closes is opened again, and nothing is missed."""
+    from query import trail
+
+    if isinstance(store, ReadSocket):
+        upto = after_seq
+        for found in store.stream("follow", [after_seq, request, quiet_s], Told):
+            if found is not None:
+                upto, store.told = found.upto, found.collector
+                yield trail.News(found.rows, found.gaps, upto)
+            else:
+                yield trail.News([], (), upto)
+        return
+    yield from trail.follow(store, after_seq, request, Event(), quiet_s=quiet_s)
+
+
+def _pages(store: StorePaths, after_seq: int, request: Request) -> Iterator[Rows]:
+    from query import engine
+
+    for page in engine.pages(store, request, after_seq, PAGE_ROWS):
+        yield Rows(engine.rows_of(page.table), page.upto, page.damaged)
+
+
+def _follow(store: StorePaths, after_seq: int, request: Request, quiet_s: float) -> Iterator[Told]:
+    from audit.call import wall_clock
+    from query import trail
+
+    pace = min(max(quiet_s, QUIET_S[0]), QUIET_S[1])
+    for news in trail.follow(store, after_seq, request, Event(), quiet_s=pace):
+        now = views.collector(store, wall_clock())
+        yield Told(news.rows, news.gaps, news.upto, now)
+
+
+VERBS["pages"], VERBS["follow"] = _pages, _follow
+
+
+def word_types(function: Callable[..., Any]) -> tuple[list[Any], int]:
+    """The types of a verb's words, in order, and how many must be there."""
+    kinds = _hints(function)
+    kinds.pop("return")
+    return list(kinds.values()), len(kinds) - len(function.__defaults__ or ())
+
+
+def value_type(function: Callable[..., Any]) -> Any:
+    """The type of what a verb gives."""
+    return _hints(function)["return"]
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    from typing import get_type_hints
+
+    from query.engine import Count
+
+    hints = get_type_hints(function, localns={"Count": Count})
+    hints.pop("store")
+    return hints
+
+
+def refuse_large(request: Request) -> None:
+    """UsageError for an answer too large for one process's memory."""
+    if request.limit is None or request.limit > MAX_ANSWER_ROWS:
+        raise UsageError(
+            f"a read socket gives at most {MAX_ANSWER_ROWS:,} events in one answer",
+            hint="-n 0 gives all, a page at a time",
+        )
