@@ -13,8 +13,8 @@ from audit_events.errors import Exit, UsageError
 from policies.decide import NEEDS, Operation
 from policies.explain import Explanation, explanation
 from policies.hosts import host_problem, split_host
-from policies.wording import path_problem
 from policies.model import Policy
+from policies.wording import path_problem
 
 
 @dataclass(frozen=True, slots=True)
