@@ -29,11 +29,13 @@ COMMANDS = (
     "audit collect examples/agent-demo.jsonl --once",
     "audit tail -n 11 --sandbox agent-demo",
     "audit query --deny --sandbox agent-demo --since 2026-07-28 --json --columns seq,rule",
+    "audit policy apply -f examples/agent-readonly.yaml --sandbox agent-demo",
     "audit explain 3188",
 )
 VARIES = (
     (re.compile(r"(?<=· )[0-9a-z]{5}$|[0-9a-z]{5}(?=-[0-9])", re.M), "STORE"),
     (re.compile(r", [0-9.]+ s$", re.M), ", T s"),
+    (re.compile(r"(?<=agent-demo from )\S+(?=; events)"), "NOW"),
 )
 
 
