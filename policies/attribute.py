@@ -187,7 +187,9 @@ class Attributor:
         clear = told.allows | told.denies
         broken |= speaks & ((same != codes) | (clear & ~agree))
         broken |= builtin & by_line & told.allows
-        return broken
+        # What was taken from the record of the layer is compared there.
+        linked = _mask(pc.equal(batch["rule_origin"], pa.scalar("linked", pa.string())))
+        return broken & ~linked
 
     def _with_rules(self, batch: pa.RecordBatch, derived: Ints) -> pa.RecordBatch:
         rows = derived >= 0

@@ -6,13 +6,18 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from audit.main import run
-from audit_events.layout import StorePaths
+from audit_events.layout import CONTROL_DDL, StorePaths
+from collector.policy_store import Application, put_in_force, put_notice
+from collector.policy_watch import PolicyWatch
+from collector.sqlite import open_writable, transaction
+from policies.load import parse_policy
 from query import engine
 from query.contracts import Request
 
@@ -177,3 +182,39 @@ def until(true: Any, most_s: float = 20.0) -> None:
             pass
         time.sleep(0.1)
     raise AssertionError("it never came true")
+
+
+def test_a_kill_between_the_two_databases_repeats_no_notice(tmp_path: Path) -> None:
+    """In the trail, and not yet dropped from the queue: the id in the spool decides."""
+    control = tmp_path / "control.db"
+    watch = PolicyWatch(control, {}, lambda _text: None)
+    assert watch.look(10_000_000, 0) == []
+    with closing(open_writable(control, CONTROL_DDL)) as con:
+        policy = parse_policy(EXAMPLE.encode())
+        put_in_force(con, Application("s", policy, "/p", "me", 1))
+        put_in_force(con, Application("t", policy, "/p", "me", 1))
+    first, second = watch.look(20_000_000, 0)
+    watch.close()
+    again = PolicyWatch(control, {}, lambda _text: None)
+    assert again.look(10_000_000, first.id) == [second]
+    again.written(second.id)
+    assert again.look(20_000_000, second.id) == []
+    again.close()
+
+
+def test_many_notices_take_several_turns(tmp_path: Path) -> None:
+    """Each once, in order, whatever fits a turn."""
+    control = tmp_path / "control.db"
+    with closing(open_writable(control, CONTROL_DDL)) as con, transaction(con):
+        for number in range(250):
+            put_notice(con, number, "s", f"n{number}", None)
+    watch = PolicyWatch(control, {}, lambda _text: None)
+    told: list[str] = []
+    last = 0
+    for turn in range(1, 6):
+        for notice in watch.look(turn * 10_000_000, last):
+            told.append(notice.message)
+            last = notice.id
+        watch.written(last)
+    watch.close()
+    assert told == [f"n{number}" for number in range(250)]

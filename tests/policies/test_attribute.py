@@ -85,6 +85,8 @@ def test_an_event_without_a_rule_gets_it() -> None:
         (reads("/usr/k", "allow", policy_rule="builtin.baseline.read"), "builtin.baseline.read",
          None, None),
         (reads("/a/.ssh/k", "deny", policy_rule="corp.rule.7"), "corp.rule.7", None, None),
+        (reads("/a/.ssh/k", "deny", policy_rule="filesystem.deny[0]", rule_origin="linked"),
+         "filesystem.deny[0]", "linked", None),
         ({"resource": "mach", "access": "lookup", "decision": "deny"}, None, None, None),
         ({"resource": "network", "access": "connect", "dst": "192.0.2.1:443", "decision": "deny"},
          "network.egress.deny-all", "derived", None),
