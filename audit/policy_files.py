@@ -18,7 +18,12 @@ def read_bytes(file: str) -> bytes:
     """The bytes of FILE or, for `-`, of stdin. Raises SourceError and SettingsError."""
     if file == "-":
         return sys.stdin.buffer.read(MAX_POLICY_BYTES + 1)
-    return read_policy_file(Path(file).expanduser())
+    path = Path(file).expanduser()
+    if path.is_fifo():
+        # What a shell makes of `-f <(…)`.
+        with path.open("rb") as pipe:
+            return pipe.read(MAX_POLICY_BYTES + 1)
+    return read_policy_file(path)
 
 
 def shown_name(file: str) -> str:
