@@ -34,6 +34,8 @@ class Readers:
     path: Path
     group: int
     users: frozenset[int] = frozenset()
+    most: int = MAX_READERS
+    slow_s: float = SLOW_S
 
     def admit(self, uid: int, gid: int) -> bool:
         """Whether an account may read; root and the store's owner may in any case."""
@@ -120,15 +122,16 @@ class ReadServer:
             return
         if not self.readers.admit(uid, gid):
             _turn_away(connection, "this account may not read here")
-        elif len(self._running) >= MAX_READERS:
-            _turn_away(connection, f"{MAX_READERS} readers are here already")
+        elif len(self._running) >= self.readers.most:
+            _turn_away(connection, f"{self.readers.most} readers are here already")
         else:
             self._start(connection, uid)
 
     def _start(self, connection: socket.socket, uid: int) -> None:
+        words = str(self.store.root.absolute()), str(self.readers.slow_s)
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-m", "audit.reading_worker", str(self.store.root)],
+                [sys.executable, "-I", "-m", "audit.reading_worker", *words],
                 stdin=connection.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 start_new_session=True, cwd="/",
             )  # fmt: skip
@@ -141,7 +144,8 @@ class ReadServer:
         for process in [p for p in self._running if p.poll() is not None]:
             uid = self._running.pop(process)
             if process.returncode == SLOW_EXIT:
-                self.say(f"a reader (uid {uid}) took nothing for {SLOW_S:.0f} s and was let go")
+                waited = f"{self.readers.slow_s:.0f} s"
+                self.say(f"a reader (uid {uid}) took nothing for {waited} and was let go")
 
     def _end_all(self) -> None:
         for process in self._running:

@@ -1,4 +1,4 @@
-"""One reader of a read socket, a process of its own: `python -m audit.reading_worker STORE`.
+"""One reader of a read socket, a process of its own: `python -m audit.reading_worker STORE SLOW_S`.
 
 Its standard input is the connection. What it costs, and what goes wrong in it, is not the
 collector's; it ends with the connection, with the collector, or when nothing is asked.
@@ -24,6 +24,7 @@ from audit_events.layout import StorePaths
 IDLE_S: Final = 60.0
 # A client that takes nothing for so long is let go; it can ask again from the last seq it has.
 SLOW_S: Final = 5.0
+# How the collector learns of it.
 SLOW_EXIT: Final = 3
 # Recording comes first.
 NICENESS: Final = 10
@@ -35,13 +36,16 @@ def main() -> int:
     collector = os.getppid()
     with socket.socket(fileno=0) as sock, contextlib.suppress(ConnectionError):
         try:
-            serve(sock, StorePaths(Path(sys.argv[1])), lambda: os.getppid() == collector)
+            store, slow_s = StorePaths(Path(sys.argv[1])), float(sys.argv[2])
+            serve(sock, store, slow_s, lambda: os.getppid() == collector)
         except TimeoutError:
             return SLOW_EXIT
     return 0
 
 
-def serve(sock: socket.socket, store: StorePaths, wanted: Callable[[], bool]) -> None:
+def serve(
+    sock: socket.socket, store: StorePaths, slow_s: float, wanted: Callable[[], bool]
+) -> None:
     """Answer each line; TimeoutError if the other end does not take its answer."""
     sock.settimeout(IDLE_S)
     asked = wire.lines(sock, wire.MAX_ASK_BYTES)
@@ -51,17 +55,17 @@ def serve(sock: socket.socket, store: StorePaths, wanted: Callable[[], bool]) ->
         except TimeoutError:
             return None
         except wire.TooLongError:
-            return _send(sock, wire.trouble(UsageError("the request is too long")))
+            return _send(sock, wire.trouble(UsageError("the request is too long")), slow_s)
         if line is None:
             return None
         for piece in _answer(line, store):
             if not wanted():
                 return None
-            _send(sock, piece)
+            _send(sock, piece, slow_s)
 
 
-def _send(sock: socket.socket, data: bytes) -> None:
-    sock.settimeout(SLOW_S)
+def _send(sock: socket.socket, data: bytes, slow_s: float) -> None:
+    sock.settimeout(slow_s)
     sock.sendall(data)
     sock.settimeout(IDLE_S)
 

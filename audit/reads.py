@@ -171,15 +171,16 @@ def pages(store: Store, request: Request) -> "Iterator[Page]":
     from query import engine
 
     if isinstance(store, ReadSocket):
+        import pyarrow as pa
         from arro3.core import Table
 
-        from audit_events.rows import rows_to_batch
+        from audit_events.arrow import EVENT_SCHEMA
 
         for found in store.stream("pages", [0, request], Rows):
             if found is None:
                 store.give_up()
             else:
-                table = Table.from_arrow(rows_to_batch(found.rows))
+                table = Table.from_arrow(pa.Table.from_pylist(found.rows, EVENT_SCHEMA))
                 yield engine.Page(table, len(found.rows), found.upto, found.damaged)
         return
     yield from engine.pages(store, request)

@@ -1,5 +1,6 @@
 """`audit tail`: the newest events, and with -f everything that follows, gaps included."""
 
+import contextlib
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from audit.render import Renderer
 from audit.render_fold import Line, LiveFold, line_of
 from audit.render_time import clock, count, duration, spoken
 from audit.screen import Screen
-from audit_events.errors import Exit, UsageError
+from audit_events.errors import Exit, StorageError, UsageError
 from query.contracts import Gap, Row, Window
 
 if TYPE_CHECKING:
@@ -270,11 +271,13 @@ def _stopped(live: _Live) -> None:
         live.printer.lines(rest)
         live.lines += len(rest)
         live.events += sum(line.times for line in rest)
-    missed = max(reads.newest_seq(live.store) - live.upto, 0)
+    missed = ""
+    with contextlib.suppress(StorageError):
+        missed = f", {count(max(reads.newest_seq(live.store) - live.upto, 0))} missed"
     if live.wanted.quiet or not live.screen.watched:
         return
     gaps = f"{live.gaps} gap{'' if live.gaps == 1 else 's'}"
     lines = f"{count(live.lines)} line{'' if live.lines == 1 else 's'}"
     live.screen.voice.line(
-        f"stopped: {count(live.events)} events in {lines}, {gaps}, {count(missed)} missed"
+        f"stopped: {count(live.events)} events in {lines}, {gaps}{missed}"
     )

@@ -108,7 +108,7 @@ def own_place(call: Call) -> Path:
     place = store_place(call)
     if _socket_of(place) is not None:
         raise UsageError(
-            f"{place.origin} {place.path}: a read socket can only be read",
+            f"{place.origin} {place.path}: a read socket answers some questions only",
             hint=_THROUGH.format(prog=call.prog),
         )
     return place.path
@@ -230,7 +230,7 @@ def _way_out(call: Call) -> str:
 
     if sockets := read_sockets():
         return _THROUGH.format(prog=f"{call.prog} --store {_UNIX}{sockets[0]}")
-    if call.store is None and _SYSTEM_DATA.exists():
+    if call.store is None and (_SYSTEM_DATA.exists() or READ_FOLDER.exists()):
         return 'sudo sandtrail tail      (with sudo, "audit" would be Apple\'s /usr/sbin/audit)'
     known = commands.names()
     begin = f"{call.prog} setup" if "setup" in known else f"{call.prog} collect FILE"
