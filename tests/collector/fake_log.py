@@ -81,14 +81,19 @@ def _say(data: bytes, chunk: int) -> None:
             rest = rest[os.write(1, rest) :]
 
 
-def _wall(line: bytes) -> datetime:
-    return datetime.fromisoformat(json.loads(line)["timestamp"])
+WALL = re.compile(rb'"timestamp": ?"([^"]*)"')
 
 
-def _shifted(line: bytes, by_ms: float) -> bytes:
-    """The same entry as `show` tells it."""
-    moved = f"{_wall(line) + timedelta(milliseconds=by_ms):%Y-%m-%d %H:%M:%S.%f}+0000"
-    return re.sub(rb'"timestamp": ?"[^"]*"', b'"timestamp":"%s"' % moved.encode(), line)
+def _shown(line: bytes, start: datetime, by: timedelta) -> bytes:
+    """The same entry as `show` tells it; nothing if it is too old."""
+    found = WALL.search(line)
+    if found is None:
+        return line
+    wall = datetime.fromisoformat(found[1].decode())
+    if wall < start:
+        return b""
+    moved = (wall + by).astimezone(UTC).isoformat(" ", "microseconds")[:-6] + "+0000"
+    return line[: found.start(1)] + moved.encode() + line[found.end(1) :]
 
 
 def _refuses(how: dict) -> None:
@@ -104,9 +109,9 @@ def _show(truth: Path, how: dict, words: list[str]) -> None:
     start = datetime.fromisoformat(words[words.index("--start") + 1])
     data = truth.read_bytes()
     lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
-    shown = [line for line in lines if b"timestamp" not in line or _wall(line) >= start]
-    shift = how.get("shift_ms", 10)
-    out = BANNER + b"".join(_shifted(line, shift) for line in shown)
+    shift = timedelta(milliseconds=how.get("shift_ms", 10))
+    shown = [told for line in lines if (told := _shown(line, start, shift))]
+    out = BANNER + b"".join(shown)
     if how.get("trailer", True):
         out += b"\n" + json.dumps({"count": len(shown), "finished": 1}).encode() + b"\n"
     _say(out, how.get("chunk", 0))
