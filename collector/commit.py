@@ -70,6 +70,17 @@ class Counts:
         self.seen += rows + sum(rejects.values()) + sum(left_out.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Row `row` of a commit is a `report` or a `repeat` of an event: of the event `seq`, or of the
+    row `partner` of the same commit, whose seq is given with it."""
+
+    row: int
+    kind: str
+    seq: int | None = None
+    partner: int | None = None
+
+
 @dataclass(slots=True)
 class Commit:
     """One transaction of the spool."""
@@ -80,8 +91,16 @@ class Commit:
     counts: dict[str, Counts] = field(default_factory=dict)
     gaps: list[GapChange] = field(default_factory=list)
     runs: RunChanges = field(default_factory=RunChanges)
+    links: list[Link] = field(default_factory=list)
+    # Where streams stand that were read in this turn, also where their rows still wait.
+    read: list[StreamUpdate] = field(default_factory=list)
     # Written to the spool's `meta` with the rest.
     meta: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are so far."""
+        return sum(batch.num_rows for batch in self.batches)
 
     @property
     def empty(self) -> bool:

@@ -1,12 +1,12 @@
 """The whole collector on one screen: what the sources said since the last turn, in one commit.
 
-    decode → correlate → attribute → redact → spool
+    decode → link → correlate → attribute → redact → spool
 
-Linking joins in the middle with its own issue; the order is DESIGN.md's.
+What the operating system tells waits a moment for the layer that tells the same; its position
+waits with it. Layers come first, so that their rows can be inherited from.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from audit_events.arrow import EVENT_SCHEMA
 from audit_events.rows import rows_to_batch
-from audit_events.schema import MAX_BLOCK_BYTES
-from collector.commit import Commit, Counts, GapChange, SourceUpdate, StreamUpdate
+from collector.blocks import coalesced
+from collector.commit import Commit, GapChange, SourceUpdate, StreamUpdate
 from collector.contracts import (
     Block,
     Closed,
@@ -26,20 +26,24 @@ from collector.contracts import (
     GapOpened,
     Idle,
     Lost,
-    Reason,
     Reject,
     Source,
     StreamPosition,
     Warned,
 )
 from collector.correlate import NO_SANDBOX, Correlator
+from collector.link import Heir, Linker, inherit, links_of
+from collector.link_index import repeats_of
 from collector.policy_store import LAST_NOTICE, Waiting
-from collector.stream import Stream, Taken
+from collector.stream import Stream
+from collector.turn import SourceState, Turn
 from policies.redact.engine import Redactor
 from policies.redact.types import Redacted
 
 # A record that waits for more lines is given out when its stream was quiet for this long.
 QUIET: Final = timedelta(seconds=1)
+# Rows of one source that wait for a layer's; beyond this the oldest go on alone.
+MAX_HELD_ROWS: Final = 1 << 15
 # Streams whose decoder holds nothing are forgotten beyond this many; a new one is made at need.
 MAX_STREAMS: Final = 4_096
 
@@ -52,42 +56,6 @@ class OpenGaps(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class SourceState:
-    """One configured source at work."""
-
-    source: Source
-    plugin: DecoderPlugin
-    redactor_state: Any
-    positions: Mapping[str, StreamPosition]
-    streams: dict[str, Stream] = field(default_factory=dict)
-    state: str = "healthy"
-    note: str = ""
-    last_read_at: int | None = None
-    last_event_ts: int | None = None
-    behind_bytes: int = 0
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What one source said in one turn."""
-
-    batches: list[pa.RecordBatch] = field(default_factory=list)
-    rejects: list[Reject] = field(default_factory=list)
-    counts: Counts = field(default_factory=Counts)
-    streams: dict[str, StreamUpdate] = field(default_factory=dict)
-
-    def add(self, taken: Taken) -> None:
-        """Count and keep what a block gave."""
-        if taken.batch.num_rows:
-            self.batches.append(taken.batch)
-        self.rejects += taken.rejects
-        reasons: dict[Reason, int] = {}
-        for reject in taken.rejects:
-            reasons[reject.reason] = reasons.get(reject.reason, 0) + 1
-        self.counts.add(taken.batch.num_rows, reasons, taken.filtered)
-
-
 class Flow:
     """Turns emissions into commits; its only effects are on its own state."""
 
@@ -98,8 +66,10 @@ class Flow:
         redactor: Redactor,
         gaps: OpenGaps,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        linker: Linker | None = None,
     ) -> None:
         self._host = host
+        self._linker = linker or Linker()
         self._correlator = correlator
         self._redactor = redactor
         self._gaps = gaps
@@ -127,6 +97,7 @@ class Flow:
         positions: Mapping[str, StreamPosition],
     ) -> None:
         """A source that will speak, from where it stood."""
+        self._linker.knows(source.name, plugin.name)
         state = self._redactor.load_state(redactor_state)
         self.sources[source.name] = SourceState(source, plugin, state, positions)
 
@@ -137,7 +108,7 @@ class Flow:
         all of them with `flush_all` (the end of a `--once`).
         """
         commit = Commit()
-        turns = {name: _Turn() for name in self.sources}
+        turns = {name: Turn() for name in self.sources}
         gap_rows: list[dict[str, Any]] = []
         for emission in coalesced(emissions):
             state, turn = self.sources[emission.source], turns[emission.source]
@@ -155,7 +126,10 @@ class Flow:
                     state.note = emission.text
         for name, turn in turns.items():
             self._flush(self.sources[name], turn, everything=flush_all)
-            self._finish(self.sources[name], turn, commit)
+            commit.read += turn.streams.values()
+        for name, turn in sorted(turns.items(), key=lambda item: self._linker.is_system(item[0])):
+            for ready in self._ready(self.sources[name], turn, everything=flush_all):
+                self._finish(self.sources[name], ready, commit)
         commit.runs = self._correlator.changes()
         if gap_rows:
             commit.batches.append(self._redact_once(rows_to_batch(gap_rows)))
@@ -179,7 +153,7 @@ class Flow:
         batch = self._redact_once(rows_to_batch(rows))
         return Commit(batches=[batch], meta={LAST_NOTICE: told[-1].id})
 
-    def _take(self, state: SourceState, turn: _Turn, block: Block) -> None:
+    def _take(self, state: SourceState, turn: Turn, block: Block) -> None:
         stream = state.streams.pop(block.stream, None)
         if stream is None:
             stream = Stream(state.plugin, state.positions.get(block.stream))
@@ -196,13 +170,13 @@ class Flow:
             turn.streams[block.stream] = stream.update
         state.last_read_at = _micros(self._now())
 
-    def _close(self, state: SourceState, turn: _Turn, name: str) -> None:
+    def _close(self, state: SourceState, turn: Turn, name: str) -> None:
         stream = state.streams.pop(name, None)
         if stream is not None:
             turn.add(stream.flush(self._now()))
         turn.streams[name] = StreamUpdate(state.source.name, name, 0, (), 0, b"", closed=True)
 
-    def _flush(self, state: SourceState, turn: _Turn, *, everything: bool) -> None:
+    def _flush(self, state: SourceState, turn: Turn, *, everything: bool) -> None:
         quiet_since = self._now() - QUIET
         for name, stream in state.streams.items():
             if stream.read_at and (everything or stream.read_at <= quiet_since):
@@ -215,12 +189,61 @@ class Flow:
                 break
             del state.streams[oldest]
 
-    def _finish(self, state: SourceState, turn: _Turn, commit: Commit) -> None:
-        name = state.source.name
+    def stored(self, first: int) -> None:
+        """The last commit is in, its first row under this seq."""
+        self._linker.stored(first)
+
+    def _ready(self, state: SourceState, turn: Turn, *, everything: bool) -> list[Turn]:
+        """The turns of a source that wait no longer, in order; their positions go with them."""
+        if not self._linker.waits_for_layers(state.source.name):
+            return [turn]
+        if turn.batches:
+            turn.batches = [self._filled(state, _combined(turn.batches))]
+            turn.told = self._linker.tell(self._redact_once(turn.batches[0]))
+        turn.held_at = self._linker.now()
+        state.held.append(turn)
+        # What cannot be read again does not wait: a stop would lose it.
+        at_once = everything or not state.source.rereadable
+        ready: list[Turn] = []
+        rows = sum(held.rows for held in state.held)
+        while state.held:
+            first = state.held[0]
+            done = not first.told or self._linker.waited(first.held_at)
+            if not (at_once or done or rows > MAX_HELD_ROWS):
+                break
+            rows -= first.rows
+            ready.append(state.held.popleft())
+        return ready
+
+    def _linked(
+        self, state: SourceState, turn: Turn, batch: pa.RecordBatch, commit: Commit
+    ) -> pa.RecordBatch:
+        """A system's rows with what they inherit; the links go into the commit."""
+        name, offset = state.source.name, commit.rows
+        found = self._linker.settle(turn.told)
+        heirs = [Heir(row, place, "report") for row, place in found.items()]
+        batch = inherit(batch, heirs)
+        if repeats_of(batch):
+            again = self._linker.repeats(name, self._redact_once(batch))
+            more = [Heir(row, place, "repeat") for row, place in again.items()]
+            batch, heirs = inherit(batch, more), heirs + more
+        commit.links += links_of(heirs, offset)
+        return batch
+
+    def _finish(self, state: SourceState, turn: Turn, commit: Commit) -> None:
+        name, offset = state.source.name, commit.rows
         if turn.batches:
             batch = self._filled(state, _combined(turn.batches))
+            system = self._linker.is_system(name)
+            if system:
+                batch = self._linked(state, turn, batch, commit)
             batch = self._attribute(self._correlator.correlate(batch))
-            commit.batches.append(self._redact(state, batch))
+            redacted = self._redact(state, batch)
+            commit.batches.append(redacted)
+            if system:
+                self._linker.system(name, redacted, offset, turn.told)
+            else:
+                commit.links += self._linker.layer(redacted, offset)
             state.last_event_ts = pc.max(batch.column("ts").cast(pa.int64())).as_py()
         if turn.rejects:
             commit.batches.append(self._redact_once(self._reject_rows(state, turn.rejects)))
@@ -324,47 +347,6 @@ class Flow:
             **self._own_row("gap", gap.reason, gap.source),
             "ts": _moment(gap.since), "until": _moment(gap.until), "count": gap.count,
         }  # fmt: skip
-
-
-def coalesced(emissions: Sequence[Emission]) -> Iterator[Emission]:
-    """The same emissions with neighbouring blocks of one stream joined.
-
-    A source that follows a log line by line gives a block a line and rests after each; a decoder's
-    cost is per block. Of the rests only each source's last one says anything.
-    """
-    run: list[Block] = []
-    rests: dict[str, Idle] = {}
-    for emission in emissions:
-        if isinstance(emission, Idle):
-            rests[emission.source] = emission
-            continue
-        if run and not (isinstance(emission, Block) and _continues(run, emission)):
-            yield _one(run)
-            run = []
-        if isinstance(emission, Block):
-            run.append(emission)
-        else:
-            yield emission
-    if run:
-        yield _one(run)
-    yield from rests.values()
-
-
-def _continues(run: list[Block], block: Block) -> bool:
-    last = run[-1]
-    return (
-        (block.source, block.stream, block.start) == (last.source, last.stream, last.end)
-        and not (last.tail or last.final or last.rejects or block.tail or block.rejects)
-        and bool(last.data and block.data)
-        and block.end - run[0].start <= MAX_BLOCK_BYTES
-    )
-
-
-def _one(run: list[Block]) -> Block:
-    last = run[-1]
-    if len(run) == 1:
-        return last
-    return replace(last, data=b"".join(block.data for block in run), start=run[0].start)
 
 
 def _combined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -36,9 +36,10 @@ from collector.join import join_small
 from collector.known_runs import MAX_RUNS
 from collector.policy_store import LAST_NOTICE
 from collector.policy_watch import PolicyWatch
+from collector.recent import linker_of
 from collector.recovery import Opened, open_for_writing
 from collector.seal import Sealer, SealLimits
-from collector.spool import Spool, Step, no_step
+from collector.spool import Step, no_step
 from collector.sqlite import transaction
 from collector.store import Store, reason_of, writer_lock
 from policies.redact.engine import Redactor
@@ -138,7 +139,7 @@ class Collector:
         pa.set_memory_pool(pa.system_memory_pool())
         with writer_lock(self._plan.store.paths, self._plan.version):
             opened = self._opened()
-            self.flow = self._flow(opened.spool)
+            self.flow = self._flow(opened, once=once)
             self._policies = PolicyWatch(
                 self._plan.store.paths.control, self._plan.policies, self._plan.say
             )
@@ -161,10 +162,11 @@ class Collector:
         self.summary.notices = list(opened.notices)
         return opened
 
-    def _flow(self, spool: Spool) -> Flow:
-        correlator = Correlator(self._plan.idle_us)
+    def _flow(self, opened: Opened, *, once: bool) -> Flow:
+        spool, correlator = opened.spool, Correlator(self._plan.idle_us)
         correlator.remember(spool.newest_runs(MAX_RUNS), spool.run_pids())
-        return Flow(self._plan.host, correlator, self._plan.redactor, spool)
+        linker = linker_of(opened, self._plan.sources, patient=once)
+        return Flow(self._plan.host, correlator, self._plan.redactor, spool, linker=linker)
 
     def _collect(self, opened: Opened, stop: threading.Event, *, once: bool) -> None:
         self._append(opened, self.flow.notices(opened.notices), stop)
@@ -245,6 +247,7 @@ class Collector:
             self._beat(opened)
         while not once and not stop.wait(HEARTBEAT_S):
             self._look(opened, stop)
+            self._commit(opened, [], stop, flush_all=False)
             self._beat(opened)
 
     def _look(self, opened: Opened, stop: threading.Event) -> None:
@@ -292,7 +295,7 @@ class Collector:
         self._append(opened, commit, stop)
         self._taken_bytes += sum(len(said.data) for said in emissions if isinstance(said, Block))
         self._plan.watch(self._taken_bytes, self.summary.counts.seen)
-        told = {(u.source, u.stream): (u.resume, u.read_to) for u in commit.streams if not u.closed}
+        told = {(u.source, u.stream): (u.resume, u.read_to) for u in commit.read if not u.closed}
         for said in emissions:
             if isinstance(said, Block) and said.tail:
                 resume, _ = told.get((said.source, said.stream), (said.start, 0))
@@ -307,7 +310,7 @@ class Collector:
         delay = RETRY_FIRST_S
         while True:
             try:
-                opened.spool.append(commit)
+                seqs = opened.spool.append(commit)
                 break
             except (sqlite3.Error, OSError) as error:
                 if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
@@ -322,6 +325,7 @@ class Collector:
                 )
                 time.sleep(delay) if stop is None else stop.wait(delay)
                 delay = min(delay * 2, RETRY_MOST_S)
+        self.flow.stored(seqs.start)
         self._count(commit)
 
     def _count(self, commit: Commit) -> None:

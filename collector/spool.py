@@ -31,6 +31,7 @@ from collector.commit import Commit, Counts, SourceUpdate, StreamUpdate
 from collector.contracts import StreamPosition
 from collector.gaps import put_gaps
 from collector.known_runs import PidRow, RunChanges, RunRow
+from collector.link_columns import link_columns
 from collector.sqlite import open_writable, transaction
 from collector.store import Store, Watermark
 
@@ -216,14 +217,12 @@ class Spool:
         rows = batch.num_rows
         now = np.full(rows, time.time_ns() // 1000, np.int64)
         name = pa.array(np.zeros(rows, np.int32))
-        return to_storage(
-            batch,
-            {
-                "store": pa.DictionaryArray.from_arrays(name, pa.array([self._store.id])),
-                "seq": pa.array(np.arange(first, first + rows, dtype=np.int64)),
-                "observed_at": pa.array(now).cast(EVENT_SCHEMA.field("observed_at").type),
-            },
-        )
+        stamped = {
+            "store": pa.DictionaryArray.from_arrays(name, pa.array([self._store.id])),
+            "seq": pa.array(np.arange(first, first + rows, dtype=np.int64)),
+            "observed_at": pa.array(now).cast(EVENT_SCHEMA.field("observed_at").type),
+        }
+        return to_storage(batch, stamped | link_columns(commit.links, rows, first))
 
     def _write(self, commit: Commit, batch: pa.RecordBatch | None, after_last: int) -> None:
         if batch:

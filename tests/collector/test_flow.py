@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import collector.decoders
 from audit_events import plugins
 from audit_events.rows import EMPTY_BATCH, rows_to_batch
+from collector.blocks import coalesced
 from collector.commit import Commit
 from collector.contracts import (
     Block,
@@ -28,7 +29,7 @@ from collector.contracts import (
     Tally,
 )
 from collector.correlate import Correlator
-from collector.flow import Flow, coalesced
+from collector.flow import Flow
 from policies.redact import default_redactor
 from policies.redact.fingerprint import FingerprintKey
 

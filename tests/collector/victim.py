@@ -2,7 +2,7 @@
 compactions happen all the time. Kills itself with SIGKILL at the n-th time of a named step.
 
 argv: store, key folder, pattern, options as JSON {step, nth, once, every_s, fsize,
-rows, age_s, above}
+rows, age_s, above, system}
 """
 
 import json
@@ -61,10 +61,14 @@ def main() -> int:
     key = load_or_create(keys, store.id)
     decoder = plugins.load(collector.decoders, "decoder", options.get("decoder", "native"))
     every = options.get("every_s", 0.3)
+    sources = [(FileSource("openclaw", [str(pattern)], key=key.secret), decoder)]
+    if options.get("system"):
+        seatbelt = plugins.load(collector.decoders, "decoder", "seatbelt")
+        sources.append((FileSource("unified-log", [options["system"]], key=key.secret), seatbelt))
     plan = Plan(
         store=store,
         watermark=keys / "keys" / f"{store.id}.seq",
-        sources=[(FileSource("openclaw", [str(pattern)], key=key.secret), decoder)],
+        sources=sources,
         redactor=default_redactor(key),
         host="test-host",
         version="0",
