@@ -61,10 +61,10 @@ class StorePaths:
 
 # Times are microseconds since 1970 UTC. `done` and `streams` are JSON. `hours` and `minutes` count
 # by event time (hour = ts // 3,600 s, minute = ts // 60 s): n = sum of `count`, events = rows;
-# `minutes` reaches back a little over a day. `run_rules` counts the refusals of a run by rule, or by
-# `(enforcer)` where no rule is known; stores made before it lack it. `meta` keys: store, created,
-# last_seq, sealed_upto, delta_version, schema_version, collector (JSON: pid, version, started,
-# heartbeat, stopped), sealed_streams (JSON: positions as of sealed_upto).
+# `minutes` reaches back a little over a day. `run_rules` counts the refusals of a run by rule, or
+# by `(enforcer)` where no rule is known; stores made before it lack it. `meta` keys: store,
+# created, last_seq, sealed_upto, delta_version, schema_version, collector (JSON: pid, version,
+# started, heartbeat, stopped), sealed_streams (JSON: positions as of sealed_upto).
 SPOOL_DDL: Final = """
 CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batches(
