@@ -104,6 +104,7 @@ def parse_columns(text: str | None) -> tuple[str, ...] | None:
 
 def show(call: Call, store: Store, asked: Question, wanted: Wanted, verdict: Verdict) -> Exit:
     """Print the answer; the exit code says what a script may conclude from it."""
+    asked.request(None, order=wanted.order)  # refuses a wrong order before anything is printed
     screen = output.screen(call, wanted.color)
     for warning in asked.warnings:
         screen.voice.warning(warning)
@@ -152,10 +153,12 @@ def tell_gaps(screen: Screen, gaps: Sequence[Gap], asked: Question) -> None:
         screen.voice.warning(f"{gap.source} unavailable since {since}{until}: {gap.reason}")
 
 
-def number_of(call: Call, store: Store, asked: Question, verdict: Verdict) -> Exit:
-    """Print how many records match."""
+def number_of(
+    call: Call, store: Store, asked: Question, verdict: Verdict, *, merged: bool = False
+) -> Exit:
+    """Print how many records match; `merged`: what two sources told is one."""
     screen = output.screen(call)
-    found = reads.count(store, asked.request(None))
+    found = reads.count(store, asked.request(None), merged=merged)
     output.put([str(found.records)])
     # A number is an answer, 0 too; only the record's gaps make it doubtful.
     result = Found(found.records, found.gaps, found.damaged, found.searched)

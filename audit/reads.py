@@ -79,11 +79,13 @@ def answer(store: StorePaths, request: Request) -> Answer:
 
 
 @verb
-def count(store: StorePaths, request: Request, patience_s: float | None = None) -> "Count":
+def count(
+    store: StorePaths, request: Request, patience_s: float | None = None, merged: bool = False
+) -> "Count":
     """As `engine.count`."""
     from query import engine
 
-    return engine.count(store, request, patience_s=patience_s)
+    return engine.count(store, request, patience_s=patience_s, merged=merged)
 
 
 @verb

@@ -64,7 +64,14 @@ def merge(rows: Iterable[Row]) -> list[Line]:
             kept.append(line_of(report))
         else:
             partner.reported = True
+            if _says_more(report, partner.row):
+                partner.row = report
     return kept if len(kept) == len(lines) else _in_order(kept, rows)
+
+
+def _says_more(report: Row, row: Row) -> bool:
+    """A layer that came late is the report of what the system told first; it knows the sandbox."""
+    return bool(row.get("sandbox") == "-" != report.get("sandbox"))
 
 
 def _in_order(lines: list[Line], rows: Iterable[Row]) -> list[Line]:

@@ -9,7 +9,7 @@ from audit_events.schema import COLUMN_NAMES
 from query.contracts import Answer, Damaged, Gap, Request, Row
 from query.filters import compile_request
 from query.plan import bounds, looks, prune
-from query.predicates import Clause, all_of
+from query.predicates import Clause, all_of, not_
 from query.reader import (
     ARROW_COLUMNS,
     ROW_COLUMNS,
@@ -19,6 +19,7 @@ from query.reader import (
     seq_of,
     to_row,
 )
+from query.reports import told_twice
 from query.runs import with_runs_resolved
 from query.snapshot import Part, Snapshot, open_snapshot
 
@@ -65,10 +66,15 @@ def answer(store: StorePaths, request: Request) -> Answer:
     return with_snapshot(store, lambda snapshot, final: _answer(snapshot, request, final))
 
 
-def count(store: StorePaths, request: Request, *, patience_s: float | None = None) -> Count:
-    """How much matches, whatever `limit`; errors as `answer`, QueryError after `patience_s` too."""
+def count(
+    store: StorePaths, request: Request, *, merged: bool = False, patience_s: float | None = None
+) -> Count:
+    """How much matches, whatever `limit`; errors as `answer`, QueryError after `patience_s` too.
+
+    `merged`: reports of what is counted already are left out.
+    """
     return with_snapshot(
-        store, lambda snapshot, final: _count(snapshot, request, final, patience_s)
+        store, lambda snapshot, final: _count(snapshot, request, final, merged, patience_s)
     )
 
 
@@ -223,13 +229,16 @@ def _may_hold_nearer(part: Part, seq: int, *, oldest: bool) -> bool:
 
 
 def _count(
-    snapshot: Snapshot, request: Request, final: bool, patience_s: float | None = None
+    snapshot: Snapshot, request: Request, final: bool, merged: bool, patience_s: float | None
 ) -> Count:
     request = replace(with_runs_resolved(request, snapshot.con), limit=None)
     parts = prune(snapshot.parts, request)
     columns = "count(*), coalesce(sum(count) FILTER (WHERE kind <> 'gap'), 0)::BIGINT"
     with Reader(snapshot, parts, final=final, patience_s=patience_s) as reader:
-        records, events = reader.rows(parts, Query(columns, compile_request(request)))[0]
+        where = compile_request(request)
+        if merged and (doubled := told_twice(reader, parts, where)):
+            where = all_of([where, not_(Clause("seq IN (SELECT unnest(?))", (list(doubled),)))])
+        records, events = reader.rows(parts, Query(columns, where))[0]
         return Count(
             records=records,
             events=events,

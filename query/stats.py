@@ -15,13 +15,12 @@ from query.filters import compile_request, included
 from query.plan import prune
 from query.predicates import Clause, all_of, not_
 from query.reader import Query, Reader
+from query.reports import told_twice
 from query.runs import with_runs_resolved
 from query.snapshot import Part, Snapshot
 
 # More groups than this are no overview any more, and each costs memory in Python.
 MAX_GROUPS: Final = 200_000
-# Reports of the system beyond this are counted beside what they report, and the answer says so.
-MAX_MERGED: Final = 1_000_000
 
 Measure = Literal["decisions", "tools", "latency", "redactions"]
 
@@ -64,7 +63,6 @@ _ONLY: Final[Mapping[Measure, str]] = {
     "latency": "latency_us IS NOT NULL",
     "redactions": "redactions > 0",
 }
-_IS_REPORT: Final = Clause("link = 'report'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,7 @@ def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool
     where = all_of([compile_request(request), Clause(_only(request, counting))])
     with Reader(snapshot, parts, final=final) as reader:
         asked = _Asked(reader, parts, where)
-        reports = asked.reports() if counting.merged else {}
+        reports = told_twice(reader, parts, where) if counting.merged else {}
         if reports:
             doubled = Clause("link = 'report' AND seq IN (SELECT unnest(?))", (list(reports),))
             asked = replace(asked, where=all_of([where, not_(doubled)]))
@@ -189,15 +187,3 @@ class _Asked:
             raise QueryError(f"more than {MAX_GROUPS:,} groups", hint="count by less, or --since")
         width = len(keys)
         return [Group(row[:width], dict(zip(measures, row[width:], strict=True))) for row in found]
-
-    def reports(self) -> dict[int, str] | None:
-        """Reports whose own event matches too: seq and who told; None if too many to compare."""
-        columns = "seq, linked_seq, coalesce(enforcer, source)"
-        query = Query(columns, all_of([self.where, _IS_REPORT]), Clause(f"LIMIT {MAX_MERGED + 1}"))
-        found = self.reader.rows(self.parts, query)
-        if len(found) > MAX_MERGED or not found:
-            return None if found else {}
-        named = Clause("seq IN (SELECT unnest(?))", ([linked for _, linked, _ in found],))
-        partners = Query("seq", all_of([self.where, not_(_IS_REPORT), named]))
-        there = {seq for (seq,) in self.reader.rows(self.parts, partners)}
-        return {seq: who for seq, linked, who in found if linked in there}

@@ -55,5 +55,5 @@ def command(
     with store_or_export(ctx.obj, file) as store:
         ask = questions.ask(ctx.obj, store, asked, words)
         if count:
-            return number_of(ctx.obj, store, ask, verdict)
+            return number_of(ctx.obj, store, ask, verdict, merged=bool(merge))
         return show(ctx.obj, store, ask, wanted, verdict)

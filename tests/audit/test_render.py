@@ -36,6 +36,14 @@ def lines(rows: list[dict[str, Any]], **look: Any) -> list[str]:
     return list(Renderer(drawn).text(fold(merge(rows))))
 
 
+def test_a_layer_that_came_late_is_the_one_that_is_shown() -> None:
+    """The system told first and knows no sandbox; the line says what the layer knows."""
+    system = row(1, sandbox="-", policy_rule=None, enforcer="seatbelt")
+    late = row(2, after_us=900, link="report", linked_seq=1)
+    (line,) = merge([system, late])
+    assert (line.row["seq"], line.reported) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("text", "cells", "shown"),
     [

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit_events.errors import QueryError, UsageError
+from query import engine
 from query import stats as module
 from query.axes import Axis, axes, bucket
 from query.contracts import Request, Window
@@ -93,7 +94,6 @@ def test_counts_equal_a_plain_count(
     request = Request({"decision": ("deny",)} if only_deny else {})
     words = ("sandbox", "rule", *([time] if time else []))
     found = stats(store.paths, request, Counting(axes(words, None), zone=BERLIN, merged=merge))
-    store.con.close()
     kept = [r for r in everything if r["kind"] in ("decision", "tool_call")]
     kept = [r for r in kept if r["decision"] == "deny"] if only_deny else kept
     kept = merged(kept) if merge else kept
@@ -106,6 +106,11 @@ def test_counts_equal_a_plain_count(
     got = {group.key: dict(group.values) for group in found.groups}
     assert got == {key: _counted(held) for key, held in expected.items()}
     assert dict(found.total.values) == _counted(kept)
+    asked = Request({**request.values, "kind": ("decision", "tool_call")})
+    number = engine.count(store.paths, asked, merged=merge)
+    assert number.records == len(kept)
+    assert number.events == sum(row["count"] for row in kept)
+    store.con.close()
 
 
 def _counted(held: list[dict[str, Any]]) -> dict[str, Any]:
