@@ -40,6 +40,8 @@ def show(call: Call, store: Store, asked: Question, wanted: Wanted, *, follow: b
     if follow:
         # Loaded before anything is printed: Python 3.11 remembers a Ctrl-C in the midst of making
         # a class, and ends with it although it was caught.
+        import watchdog.observers  # noqa: F401
+
         from query import trail  # noqa: F401
     screen = output.screen(call, wanted.color)
     for warning in asked.warnings:

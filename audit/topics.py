@@ -78,7 +78,8 @@ Columns:
 _SUDO: Final = """\
 macOS has an /usr/sbin/audit of its own; `audit -t` there stops system auditing.
 With sudo, in plists, units and cron lines write "sandtrail": the same command.
-Root's store and yours are two: --store or AUDIT_STORE chooses."""
+Root's store and yours are two: --store or AUDIT_STORE chooses. Without sudo a
+group may read: [read] group = "oncall" in the audit.toml of root's collector."""
 
 
 def topics() -> dict[str, Callable[[str], str]]:
