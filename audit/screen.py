@@ -66,8 +66,11 @@ def put_painted(lines: Iterable[str]) -> None:
 
 
 def put_bytes(data: bytes) -> None:
-    """Bytes to stdout."""
-    sys.stdout.buffer.write(data)
+    """Bytes to stdout, all of them; BrokenPipeError once nobody reads."""
+    # PYTHONUNBUFFERED takes away the buffer that would go on after a write that took only a part.
+    left = memoryview(data)
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
 
 
 def put_document(data: bytes, *, terminal: bool) -> None:

@@ -135,3 +135,13 @@ def test_a_table_may_have_chosen_columns(story_store: Path) -> None:
         "4927  filesystem.deny[1]    /Users/agent/.ssh/id_ed25519",
         "4929  process.default-deny  /opt/homebrew/bin/node",
     ]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--columns", "seq"], ["-n", "0"]])
+def test_an_order_that_is_none_is_refused_in_every_form(
+    story_store: Path, form: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped --order never passes for the other one."""
+    words = ["audit", "--store", str(story_store), "query", "--order", "dsc", *form]
+    assert run(words) == 2
+    assert capfd.readouterr() == ("", "audit: error: --order dsc: asc or desc\n")
