@@ -37,7 +37,7 @@ MOODS: list[dict[str, dict[str, object]]] = [
 class Machine:
     """Something that the kernel refuses, some hundred times a second."""
 
-    def __init__(self, truth: Path, rate: int = 200) -> None:
+    def __init__(self, truth: Path, rate: int = 100) -> None:
         self._truth, self._rate = truth, rate
         self.written = 0
         self._stop = threading.Event()
@@ -113,7 +113,7 @@ def kill_run(folder: Path, kills: int, seed: int) -> None:
             victim = start(folder, **steps)
             until(lambda at=before, it=victim: calls(folder) > at + 1 or it.poll() is not None, 20)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                victim.wait(rng.uniform(0.05, 0.9))
+                victim.wait(rng.uniform(0.02, 0.6))
             victim.kill()
             victim.wait()
             deaths.append(victim.returncode)
