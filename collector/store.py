@@ -17,6 +17,7 @@ from typing import Final
 
 from audit_events.errors import StorageError
 from audit_events.layout import FILE_MODE, STORE_MODE, StorePaths
+from collector.lost_name import find_lost_name
 
 # Crockford's base32, lower case: no i, l, o, u.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -75,7 +76,7 @@ def open_or_create(root: Path) -> Store:
 
 
 def _write_store_id(paths: StorePaths) -> str:
-    store_id = new_store_id()
+    store_id = find_lost_name(paths) or new_store_id()
     text = f"# Made by sandtrail; the id is part of every event_id.\n[store]\nid = {store_id!r}\n"
     write_atomically(paths.toml, text.encode())
     return store_id
