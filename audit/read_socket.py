@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,14 +33,16 @@ class ReadSocket:
     def __str__(self) -> str:
         return f"{PREFIX}{self.path}"
 
-    def ask(self, verb: str, words: Sequence[Any], kind: Any) -> Any:
+    def ask(
+        self, verb: str, words: Sequence[Any], kind: Any, named: Mapping[str, Any] | None = None
+    ) -> Any:
         """The one value of a verb; raises what the other end raised, StorageError without one."""
         # The other end lets idle connections go, and a new collector knows nothing of the old ones.
         attempts = 1 if self._talk is None else 2
         for left in reversed(range(attempts)):
             try:
                 self._talk = self._talk or _Talk(self.path)
-                [value] = self._talk.values(verb, words, kind)
+                [value] = self._talk.values(verb, words, kind, named)
                 return value
             except (OSError, EOFError) as error:
                 self.close()
@@ -122,7 +124,9 @@ class _Talk:
             raise
         self._lines = wire.lines(self._sock, wire.MAX_LINE_BYTES)
 
-    def values(self, verb: str, words: Sequence[Any], kind: Any) -> Iterator[Any]:
+    def values(
+        self, verb: str, words: Sequence[Any], kind: Any, named: Mapping[str, Any] | None = None
+    ) -> Iterator[Any]:
         """Ask, and take the answer; EOFError if it is cut off."""
         import msgspec
 
@@ -130,7 +134,7 @@ class _Talk:
 
         # One that turns us away says why before it has heard anything.
         with contextlib.suppress(BrokenPipeError):
-            self._sock.sendall(wire.encoded(wire.Ask(verb, list(words))))
+            self._sock.sendall(wire.encoded(wire.Ask(verb, list(words), dict(named or {}))))
         rows: list[dict[str, Any]] = []
         try:
             for line in self._lines:

@@ -30,10 +30,11 @@ _ERRORS: Final = {
 
 
 class Ask(Struct, frozen=True, forbid_unknown_fields=True):
-    """A question: a verb of audit/reads.py and its words, in order."""
+    """A question: a verb of audit/reads.py and its words, in order and by name."""
 
     verb: str
     words: list[Any] = []
+    named: dict[str, Any] = {}
 
 
 class Trouble(Struct, frozen=True, omit_defaults=True):

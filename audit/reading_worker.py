@@ -73,7 +73,7 @@ def _send(sock: socket.socket, data: bytes, slow_s: float) -> None:
 def _answer(line: bytes, store: StorePaths) -> Iterator[bytes]:
     try:
         function, words = _understood(line)
-        yield from _pieces(function(store, *words))
+        yield from _pieces(function(store, **words))
         yield wire.encoded(wire.Line(end=True))
     except AuditError as error:
         yield wire.trouble(error)
@@ -81,21 +81,24 @@ def _answer(line: bytes, store: StorePaths) -> Iterator[bytes]:
         yield wire.trouble(QueryError(f"the reader failed: {type(error).__name__}"))
 
 
-def _understood(line: bytes) -> tuple[Callable[..., Any], list[Any]]:
+def _understood(line: bytes) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The verb and its words, each of the type that it takes; UsageError quotes neither."""
     try:
         asked = msgspec.json.decode(line, type=wire.Ask)
         function = reads.VERBS[asked.verb]
         kinds, needed = reads.word_types(function)
-        if not needed <= len(asked.words) <= len(kinds):
+        given = {**dict(zip(kinds, asked.words, strict=False)), **asked.named}
+        if not needed <= given.keys() <= kinds.keys():
             raise ValueError
-        words = [msgspec.convert(*pair) for pair in zip(asked.words, kinds, strict=False)]
+        if len(given) != len(asked.words) + len(asked.named):
+            raise ValueError
+        words = {name: msgspec.convert(word, kinds[name]) for name, word in given.items()}
     except KeyError:
         raise UsageError("no such question", hint=" ".join(sorted(reads.VERBS))) from None
     except (ValueError, RecursionError):
         raise UsageError("the request is not understood") from None
     if asked.verb == "answer":
-        reads.refuse_large(words[0])
+        reads.refuse_large(words["request"])
     return function, words
 
 

@@ -64,7 +64,7 @@ def verb(
     def read(store: Store, /, *words: P.args, **named: P.kwargs) -> T:
         if isinstance(store, StorePaths):
             return function(store, *words, **named)
-        given: T = store.ask(function.__name__, [*words, *named.values()], value_type(function))
+        given: T = store.ask(function.__name__, words, value_type(function), named)
         return given
 
     return read
@@ -224,11 +224,12 @@ def _follow(store: StorePaths, after_seq: int, request: Request, quiet_s: float)
 VERBS["pages"], VERBS["follow"] = _pages, _follow
 
 
-def word_types(function: Callable[..., Any]) -> tuple[list[Any], int]:
-    """The types of a verb's words, in order, and how many must be there."""
+def word_types(function: Callable[..., Any]) -> tuple[dict[str, Any], set[str]]:
+    """The types of a verb's words by name, in order, and which of them must be there."""
     kinds = _hints(function)
     kinds.pop("return")
-    return list(kinds.values()), len(kinds) - len(function.__defaults__ or ())
+    needed = len(kinds) - len(function.__defaults__ or ())
+    return kinds, set(list(kinds)[:needed])
 
 
 def value_type(function: Callable[..., Any]) -> Any:

@@ -96,6 +96,10 @@ def test_every_question_has_the_same_answer_through_the_socket(
         read = getattr(reads, name)
         assert read(far, *words) == read(StorePaths(story_store), *words), name
     assert reads.disk_free(far) > 0
+    only = Request({"kind": ("decision",)})
+    for merged in (True, False):
+        near = reads.count(StorePaths(story_store), only, merged=merged)
+        assert reads.count(far, only, merged=merged) == near
     far.close()
 
 
@@ -129,6 +133,9 @@ HOSTILE = (
     b'{"verb":"open_engine"}\n',
     b'{"verb":"__class__","words":[]}\n',
     b'{"verb":"count"}\n',
+    b'{"verb":"count","words":[{}],"named":{"request":{}}}\n',
+    b'{"verb":"count","words":[{}],"named":{"store":"/etc/passwd"}}\n',
+    b'{"verb":"count","words":[{},1,true,4,5]}\n',
     b'{"verb":"count","words":[{"values":{"path":[1]}}]}\n',
     b'{"verb":"count","words":[{"values":{"nonsense":["1"]}}]}\n',
     b'{"verb":"store_id","words":["/etc/passwd"]}\n',
