@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from collector.contracts import StreamPosition
@@ -16,6 +17,7 @@ from collector.sources.file_stream import Stream, new_stream, restored, take_up
 
 PREFIX_BYTES: Final = 32  # a record's first 32 bytes hold its time; shorter files are never copies
 MAX_ALIKE: Final = 256  # streams compared with one new file
+MAX_NAMESAKES: Final = 16  # files of a missing one's name, elsewhere, compared with it
 ROTATED: Final = re.compile(r"[.-]\d[\dTZ._-]*(\.gz)?$")  # .1 .2.gz -20260728 -2026-07-28T09.gz
 RESCUES: Final = 8  # looks under rotated names for a stream whose file is gone
 
@@ -190,11 +192,23 @@ class Registry:
                 by_key.get(stream.key), by_inode.get(stream.key[1]), by_path.get(stream.path),
             )  # fmt: skip
             self._first_match(stream, [c for c in likely if c is not None])
+        self._reunite_moved(free)
         for stream in list(self.missing.values()):
             if stream.rescues:
                 stream.rescues -= 1
                 near = beside.of(stream.real_path or stream.path, stream.key[1])
                 self._first_match(stream, near)
+
+    def _reunite_moved(self, free: list[Candidate]) -> None:
+        """A folder copied elsewhere: the configured file is read on, not the one left behind."""
+        named: dict[str, list[Candidate]] = {}
+        for candidate in free:
+            for ending in _endings(candidate.path):
+                named.setdefault(ending, []).append(candidate)
+        for stream in list(self.missing.values()):
+            if stream.stored is not None and stream.rescues and stream.known.end:
+                alike = (named.get(ending, [])[:MAX_NAMESAKES] for ending in _endings(stream.path))
+                self._first_match(stream, chain.from_iterable(alike))
 
     def say_what_is_gone(self) -> None:
         """Warn of committed streams whose file nowhere continues them."""
@@ -347,6 +361,12 @@ class Registry:
                 self.warn(f"{candidate.path}: is a copy of {other.path}; not read twice")
                 return stream
         return None
+
+
+def _endings(path: str) -> tuple[str, str]:
+    """The file's name with its folder's, and alone."""
+    parts = path.split("/")
+    return "/".join(parts[-2:]), parts[-1]
 
 
 def _same_head(stream: Stream, beginning: bytes) -> bool:
