@@ -18,9 +18,11 @@ from collector.sources.child import trusted_command
 if TYPE_CHECKING:  # a command that only checks settings reads no log
     from collector.sources.unified_log_reading import LogOptions
 
-_UNIT_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_UNIT_S: Final = {"s": 1, "m": 60, "h": 3600}
 # Apple silicon; what an Intel Mac says is asked of it.
 TICKS_PER_S: Final = 24_000_000
+# Seconds, minutes, or up to 24 hours.
+BACKFILL: Final = r"^([0-9]{1,4}s|[0-9]{1,3}m|(1?[0-9]|2[0-4])h)$"
 # Entries of one shape: they tell the decoder.
 _SAMPLE: Final = (
     b'{"timestamp":"2026-07-28 09:00:00.000000+0000","processID":0,"machTimestamp":1,'
@@ -112,7 +114,7 @@ class UnifiedLogSettings(SourceSettings, frozen=True, kw_only=True):
     log_command: Annotated[str, Meta(pattern=r"^/")] = "/usr/bin/log"
     any_owner: bool = False
     sandboxd: bool = False
-    backfill: Annotated[str, Meta(pattern=r"^[0-9]{1,5}[smh]$")] = "24h"
+    backfill: Annotated[str, Meta(pattern=BACKFILL)] = "24h"
 
 
 def _make(name: str, settings: UnifiedLogSettings, key: bytes) -> UnifiedLogSource:
@@ -122,7 +124,7 @@ def _make(name: str, settings: UnifiedLogSettings, key: bytes) -> UnifiedLogSour
     options = LogOptions(
         command=settings.log_command,
         sandboxd=settings.sandboxd,
-        backfill=min(timedelta(seconds=seconds), timedelta(hours=24)),
+        backfill=timedelta(seconds=seconds),
         any_owner=settings.any_owner,
     )
     return UnifiedLogSource(name, options, key=key)
