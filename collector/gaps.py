@@ -5,13 +5,15 @@ the log itself says that it lost something. The table's row names that event's s
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from collector.commit import GapChange
+from collector.contracts import Closed, Emission, Lost, Source, StreamPosition
 
 _GAP: Final = pa.scalar("gap", pa.string())
 _COLUMNS: Final = ("source", "ts", "until", "message", "count", "seq")
@@ -54,3 +56,16 @@ def _gap_events(batch: pa.RecordBatch | None) -> Iterator[tuple[Any, ...]]:
         for name in _COLUMNS
     ]
     yield from zip(*columns, strict=True)
+
+
+def left_open(
+    source: Source, positions: Mapping[str, StreamPosition], since: datetime, now: datetime
+) -> list[Emission]:
+    """The gap, and the end of the streams, that a stop left behind where nothing can be re-read."""
+    lost = [name for name, at in positions.items() if not at.mark and not source.rereadable]
+    if not lost:
+        return []
+    return [
+        *(Closed(source.name, name) for name in lost),
+        Lost(source.name, since, now, "restart"),
+    ]

@@ -83,13 +83,13 @@ class Sealer:
         }
 
     def due(self, now_s: float) -> bool:
-        """True when rows, bytes or age ask for a seal."""
+        """True when rows, bytes or age ask for a seal; rows of the future are old enough."""
         rows, size, oldest = waiting(self.connection)
         if not rows:
             return False
         age_s = now_s - (oldest or 0) / 1e6
         limits = self._limits
-        return rows >= limits.rows or size >= limits.bytes or age_s >= limits.age_s
+        return rows >= limits.rows or size >= limits.bytes or not 0 <= age_s < limits.age_s
 
     def seal(self) -> int:
         """Seal one portion of the spool; the rows moved, 0 when there is nothing to seal.

@@ -17,20 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audit_events.errors import SourceError, StorageError
+from collector.clock import Clocks, ClockWatch, read_clocks
 from collector.commit import Commit, Counts
 from collector.contracts import (
     Block,
-    Closed,
     DecoderPlugin,
     Emission,
     GapClosed,
     GapOpened,
-    Lost,
     Source,
-    StreamPosition,
 )
 from collector.correlate import DEFAULT_IDLE_US, Correlator
 from collector.flow import Flow
+from collector.gaps import left_open
 from collector.hot import forget_old_minutes
 from collector.join import join_small
 from collector.known_runs import MAX_RUNS
@@ -76,19 +75,6 @@ class Summary:
     notices: list[str] = field(default_factory=list)
 
 
-def left_open(
-    source: Source, positions: Mapping[str, StreamPosition], since: datetime, now: datetime
-) -> list[Emission]:
-    """The gap, and the end of the streams, that a stop left behind where nothing can be re-read."""
-    lost = [name for name, at in positions.items() if not at.mark and not source.rereadable]
-    if not lost:
-        return []
-    return [
-        *(Closed(source.name, name) for name in lost),
-        Lost(source.name, since, now, "restart"),
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a collector is made of; everything it needs is handed in."""
@@ -110,6 +96,8 @@ class Plan:
     policies: Mapping[str, Path] = field(default_factory=dict)
     # Each runs beside the flow in a thread of its own, until its event is set; it never raises.
     services: Sequence[Callable[[threading.Event], None]] = ()
+    # Looked at between turns: a clock that is set, and sleep, are told.
+    clocks: Callable[[], Clocks] = read_clocks
     # Told after every commit: bytes and records taken so far in this run.
     watch: Callable[[int, int], None] = lambda _bytes, _records: None
 
@@ -123,6 +111,7 @@ class Collector:
         self._stop_sources = threading.Event()
         self._stop_sealer = threading.Event()
         self.summary = Summary()
+        self._clock = ClockWatch(plan.clocks)
         self._last_turn = 0.0
         self._last_beat = 0.0
         self._taken_bytes = 0
@@ -251,7 +240,10 @@ class Collector:
             self._beat(opened)
 
     def _look(self, opened: Opened, stop: threading.Event) -> None:
-        """Take new policies; a notice of each goes into the trail."""
+        """Take new policies, see what the clocks did; a notice of each goes into the trail."""
+        if jumps := self._clock.look():
+            self._plan.say("; ".join(jumps))
+            self._append(opened, self.flow.notices(jumps), stop)
         last = int(opened.spool.meta(LAST_NOTICE) or 0)
         if told := self._policies.look(time.time_ns() // 1000, last):
             self._append(opened, self.flow.policy_notices(told), stop)
