@@ -104,6 +104,9 @@ def order_of(
     path = None if output_path in (None, STDOUT) else Path(str(output_path)).expanduser()
     if path is not None and path.is_dir():
         raise UsageError(f"-o {path}: is a folder", hint=f"-o {path / 'events.json'}")
+    if path is not None and path.exists() and not path.is_file():
+        # A whole file takes its name at once: it would take the place of /dev/null, or of a pipe.
+        raise UsageError(f"-o {path}: is no ordinary file", hint="without -o it goes to stdout")
     suffix = path.suffix.lower() if path else ""
     guess = _BY_SUFFIX.get(suffix, suffix[1:]) or DEFAULT_FORMAT
     chosen = load_format(format_name or guess)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -172,3 +173,18 @@ def test_stdout_gets_the_document_and_nothing_else(
     out, err = capfd.readouterr()
     assert [e["seq"] for e in json.loads(out)] == [4712, 4925, 4926, 4927, 4928, 4929, 4930]
     assert err == "exported 7 events (seq 4,712 to 4,930) to stdout\n"
+
+
+def test_a_pipe_or_a_device_is_never_replaced_by_a_file(
+    own_store: StoryStore, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As root, `-o /dev/null` would leave the machine without it."""
+    pipe, link = tmp_path / "pipe", tmp_path / "link.json"
+    os.mkfifo(pipe)
+    link.symlink_to("/dev/null")
+    for path in (pipe, link):
+        assert export(own_store, "--format", "json", "-o", str(path)) == 2
+        assert f"-o {path}: is no ordinary file" in capfd.readouterr().err
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert sorted(tmp_path.glob("*.manifest.json")) == []
