@@ -20,6 +20,8 @@ _LINE_CELLS: Final = 69
 # Silence of a source longer than this is called idle.
 IDLE_AFTER_US: Final = 60_000_000
 _GOOD: Final = frozenset({"healthy", "running", "ok", "idle", "reading"})
+# Less than this holds no commit with its journal: the collector waits, its sources run ahead.
+MIN_FREE_BYTES: Final = 1 << 20
 
 
 def status_lines(found: Status, disk_free: int, title: str, paper: Paper) -> list[str]:
@@ -30,7 +32,8 @@ def status_lines(found: Status, disk_free: int, title: str, paper: Paper) -> lis
     state = "healthy" if whole and found.sources else "DEGRADED" if found.sources else "NONE"
     lines.append(_line("source", state, f"{good} of {len(found.sources)} healthy"))
     lines += [_source(source, found, paper) for source in found.sources]
-    lines.append(_line("store", "healthy", _waiting(found, paper.now)))
+    room = "healthy" if has_room(disk_free) else "FULL"
+    lines.append(_line("store", room, _waiting(found, paper.now)))
     lines += _archive(found, disk_free)
     for cursor in found.cursors:
         moved = times.moment(cursor.updated_at, paper.zone, paper.now)
@@ -38,14 +41,20 @@ def status_lines(found: Status, disk_free: int, title: str, paper: Paper) -> lis
         lines.append(_line(f"export {safe(cursor.name, paper.glyphs)}", "healthy", until))
     lines += ["", "completeness of the last 24 h"]
     lines += _completeness(found.completeness, paper)
-    lines.append(verdict(found))
+    lines.append(verdict(found, disk_free))
     return [line.rstrip() for line in lines]
 
 
-def healthy(found: Status) -> bool:
+def has_room(disk_free: int) -> bool:
+    """Whether the store's disk takes what comes next."""
+    return disk_free >= MIN_FREE_BYTES
+
+
+def healthy(found: Status, disk_free: int) -> bool:
     """What `status --check` says."""
     return (
-        found.collector.state == "running"
+        has_room(disk_free)
+        and found.collector.state == "running"
         and bool(found.sources)
         and all(is_good(source, found) for source in found.sources)
         and found.completeness.balances
@@ -156,8 +165,10 @@ def _gaps(found: Completeness, paper: Paper) -> str:
     return f"{f'  {number:<{_FACT_CELLS}}{text}':<{_LINE_CELLS}}{paper.prog} gaps"
 
 
-def verdict(found: Status) -> str:
+def verdict(found: Status, disk_free: int) -> str:
     """The one sentence that the page is read for."""
+    if not has_room(disk_free):
+        return _verdict(found) + "; the disk is full, nothing new is stored"
     now = "" if found.collector.state in ("running", "never") else "; nothing is collected now"
     return _verdict(found) + now
 

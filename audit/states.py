@@ -22,17 +22,18 @@ def status(call: Call, *, check: bool = False, json: bool = False) -> Exit:
     store, screen = wiring.find_trail(call), output.screen(call)
     zone, now = display_zone(), call.now()
     found = reads.status(store, now, midnight(now, zone))
-    verdict = Exit.DONE if page_status.healthy(found) else Exit.ANSWER_NO
+    free = reads.disk_free(store)
+    verdict = Exit.DONE if page_status.healthy(found, free) else Exit.ANSWER_NO
     if json:
         output.put([jsonlib.dumps(asdict(found))])
     elif check:
-        output.put([page_status.verdict(found)])
+        output.put([page_status.verdict(found, free)])
     else:
         dot = f" {screen.glyphs.dot} "
         parts = (wiring.host_name(call), f"store {found.store}", f"sandtrail {VERSION}")
         title = dot.join((*parts, times.full(now, zone)))
         paper = Paper(call.prog, now, zone, screen.glyphs)
-        output.put(page_status.status_lines(found, reads.disk_free(store), title, paper))
+        output.put(page_status.status_lines(found, free, title, paper))
     return verdict if check else Exit.DONE
 
 

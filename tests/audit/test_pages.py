@@ -2,11 +2,15 @@
 
 import json
 import re
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
+from audit import page_status, reads
 from audit.main import run
+from audit.paper import Paper
+from audit.render_style import UNICODE
 from tests.audit.story import ADMIN, NOW, StoryStore, at
 from tests.audit.terminal import environment, watched
 
@@ -81,6 +85,19 @@ def test_status_check_is_for_monitors(busy: StoryStore, capfd: pytest.CaptureFix
     assert len(capfd.readouterr().out.splitlines()) == 1
     assert run([*words, "--json"], now=lambda: NOW) == 0
     assert json.loads(capfd.readouterr().out)["last_seq"] == 4931
+
+
+def test_a_full_disk_turns_status_red(own_store: StoryStore) -> None:
+    """The collector goes on trying and cannot write that it does: the disk itself tells."""
+    own_store.collector()
+    own_store.source("openclaw", "healthy", location="/x/decisions.jsonl", last_read_at=NOW)
+    found = reads.status(own_store.paths, NOW, at("00:00"))
+    assert page_status.healthy(found, 1 << 30)
+    assert not page_status.healthy(found, 4096)
+    paper = Paper("audit", NOW, UTC, UNICODE)
+    lines = page_status.status_lines(found, 4096, "title", paper)
+    assert any(line.startswith("store          FULL ") for line in lines)
+    assert lines[-1].endswith("; the disk is full, nothing new is stored")
 
 
 def test_gaps_are_a_table_with_a_sum(own_store: StoryStore) -> None:
