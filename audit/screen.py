@@ -12,9 +12,11 @@ from audit.render import Look
 from audit.render_style import ASCII, UNICODE, Glyphs
 from audit.render_time import day
 from audit.say import Voice, is_terminal, speaks_utf8, wants_colour
+from audit_events.errors import UsageError
 from audit_events.text import terminal as harmless
 
 MIN_COLUMNS: Final = 20
+COLOURS: Final = ("auto", "always", "never")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,9 @@ class Screen:
 
 
 def screen(call: Call, color: str = "auto") -> Screen:
-    """What this process writes to."""
+    """What this process writes to; UsageError for a `color` that is none."""
+    if color not in COLOURS:
+        raise UsageError(f"--color {color}: auto, always or never")
     terminal = is_terminal(sys.stdout)
     unicode = speaks_utf8(call.environ, getattr(sys.stdout, "encoding", None))
     return Screen(

@@ -145,3 +145,12 @@ def test_an_order_that_is_none_is_refused_in_every_form(
     words = ["audit", "--store", str(story_store), "query", "--order", "dsc", *form]
     assert run(words) == 2
     assert capfd.readouterr() == ("", "audit: error: --order dsc: asc or desc\n")
+
+
+@pytest.mark.parametrize("verb", ["query", "tail"])
+def test_a_colour_rule_that_is_none_is_refused(
+    story_store: Path, verb: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped --color does not silently mean never."""
+    assert run(["audit", "--store", str(story_store), verb, "--color", "yes"]) == 2
+    assert capfd.readouterr() == ("", "audit: error: --color yes: auto, always or never\n")
