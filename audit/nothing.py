@@ -42,13 +42,24 @@ def tell_nothing(
         return Exit.DONE
     since = moment(asked.window.since, asked.zone, now) if asked.window.since else "the beginning"
     until = moment(asked.window.until, asked.zone, now) if asked.window.until else "now"
-    screen.voice.line(
-        f"no {what} matches (searched {since} to {until}, {answer.searched:,} {what}s, no gap)"
-    )
+    searched = f"{answer.searched:,} {what}{'s' * (answer.searched != 1)}"
+    gap = _no_gap(store, asked, now)
+    screen.voice.line(f"no {what} matches (searched {since} to {until}, {searched}, {gap})")
     if screen.watched and what == "event":
         for line in _what_emptied_it(store, asked, screen.voice.prog):
             screen.voice.line(line)
     return Exit.DONE
+
+
+def _no_gap(store: Store, asked: Question, now: int) -> str:
+    """No gap, as far as anybody collected: after that, silence says nothing about the sandbox."""
+    collector = reads.collector(store, now)
+    last = collector.stopped or collector.heartbeat
+    if collector.state in ("running", "never") or last is None:
+        return "no gap"
+    if asked.window.until is not None and asked.window.until <= last:
+        return "no gap"
+    return f"no gap up to {moment(last, asked.zone, now)}; nothing was collected since"
 
 
 def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int, prog: str, what: str) -> list[str]:

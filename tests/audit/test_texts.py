@@ -44,6 +44,19 @@ def test_t1_is_the_same_for_all_ways_to_ask_for_all(story_store: Path) -> None:
     assert err == "no event matches (searched the beginning to now, 231 events, no gap)\n"
 
 
+def test_t1_says_up_to_when_anybody_collected(own_store: StoryStore) -> None:
+    """Nothing found since the collector ended is no good news; before that it is."""
+    own_store.collector(stopped=at("18:04:00"), heartbeat=at("18:04:00"))
+    ask = ["query", "--process", "nobody", "--since", "18:00"]
+    env = environment(own_store.paths.root)
+    assert piped(ask, env).err == (
+        "no event matches (searched 18:00:00+09 to now, 231 events,"
+        " no gap up to 18:04:00+09; nothing was collected since)\n"
+    )
+    until = [*ask, "--until", "18:03"]
+    assert piped(until, env).err.endswith(", 231 events, no gap)\n")
+
+
 def test_t1_a_sandbox_that_never_was(story_store: Path) -> None:
     """Most likely a slip of the finger."""
     code, lines = told(story_store, "query", "-s", "agent-dmeo")
