@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -20,6 +20,7 @@ _PANEL: Final = "Filters"
 # These values say by themselves what they are: the header shows them bare.
 _BARE: Final = ("decision", "sandbox", "resource", "access", "kind")
 _CLOCKS: Final = ("event", "arrival")
+_TIMES: Final = ("since", "until", "around")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,19 +140,28 @@ def question(
     """
     from query.filters import BY_FLAG
 
-    zone = display_zone(asked.tz, utc=asked.utc)
-    clock = "arrival" if asked.clock == "arrival" else "event"
-    found, warnings = window(asked.since, asked.until, asked.around, clock, (now, zone))  # type: ignore[arg-type]
     values = dict(asked.values)
     for word in words:
         flag, value = _word(word, sandboxes)
-        values[flag] = (*values.get(flag, ()), value)
+        if flag in _TIMES:
+            asked = _at_time(asked, flag, value)
+        else:
+            values[flag] = (*values.get(flag, ()), value)
+    zone = display_zone(asked.tz, utc=asked.utc)
+    clock = "arrival" if asked.clock == "arrival" else "event"
+    found, warnings = window(asked.since, asked.until, asked.around, clock, (now, zone))  # type: ignore[arg-type]
     for flag, given in values.items():
         for value in given:
             BY_FLAG[flag].clause(value.removeprefix("!"))
     typed = {"since": asked.since, "until": asked.until}
     named = {flag: text for flag, text in typed.items() if text is not None}
     return Question(values, found, zone, tuple(warnings), named)
+
+
+def _at_time(asked: Asked, flag: str, value: str) -> Asked:
+    if getattr(asked, flag) is not None:
+        raise UsageError(f"{flag} is given twice")
+    return replace(asked, **{flag: value})  # type: ignore[arg-type]
 
 
 def _word(word: str, sandboxes: Callable[[], Sequence[str]]) -> tuple[str, str]:
@@ -161,7 +171,7 @@ def _word(word: str, sandboxes: Callable[[], Sequence[str]]) -> tuple[str, str]:
     if plain in ("deny", "allow", "denied", "allowed", "blocked"):
         return "decision", word
     key, colon, value = word.partition(":")
-    if colon and key in BY_FLAG:
+    if colon and (key in BY_FLAG or key in _TIMES):
         return key, value
     if plain in sandboxes():
         return "sandbox", word

@@ -70,6 +70,18 @@ def test_words_are_filters_too(words: list[str], capfd: pytest.CaptureFixture[st
     assert capfd.readouterr().out == "1\n"
 
 
+def test_times_are_words_too(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    """What `--since` means, `since:` means; the word and the flag together are a mistake."""
+    times = ("2026-07-28T18:03:13.3+09:00", "2026-07-28T18:03:14+09:00")
+    run([*words, "--since", times[0], "--until", times[1], "--json"])
+    flags = capfd.readouterr().out
+    run([*words, f"since:{times[0]}", f"until:{times[1]}", "--json"])
+    assert capfd.readouterr().out == flags
+    assert flags.count("event_id") == 2
+    assert run([*words, "since:1h", "--since", "2h"]) == 2
+    assert capfd.readouterr().err == "audit: error: since is given twice\n"
+
+
 def test_an_expanded_pattern_gets_the_hint_to_quote(
     words: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
