@@ -5,12 +5,13 @@ each call:
 
     truth    file of entries (ndjson, with bootUUID) that grows; stream follows, show lists it
     stream   {banner: stdout|stderr|none, chunk, drop_every, dropped, exit_after_s, code, says,
-              replay, delay_s}
+              replay, delay_s, many}
     show     {trailer, code, says, shift_ms, delay_s, chunk}
 
 `drop_every` N: after N entries `dropped` ones are left out and the notice is printed. `says` is
 written to standard error, and with `code` the call ends there. `replay` is a file that is printed
-as it is. Pids are added to `pids`, calls to `calls`.
+as it is; `many` entries are made up on the spot, 2,000 a second of the log's time. Pids are added
+to `pids`, calls to `calls`.
 """
 
 import json
@@ -127,6 +128,8 @@ def _stream(truth: Path, how: dict) -> None:
             os.write(1 if banner == "stdout" else 2, BANNER)
         if how.get("replay"):
             _say(Path(how["replay"]).read_bytes(), how.get("chunk", 0))
+        for first in range(0, how.get("many", 0), 100):
+            _say(b"".join(entry(n, n * TICKS_PER_S // 2_000) for n in range(first, first + 100)), 0)
         _follow(file, how)
 
 

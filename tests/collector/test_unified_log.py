@@ -1,5 +1,7 @@
 """The unified log, read through a stand-in: every entry once, every loss said."""
 
+import os
+import signal
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +12,7 @@ from audit_events.errors import SourceError
 from collector.contracts import Block, GapClosed, GapOpened, Lost, Reason
 from collector.sources.unified_log import source as plugin
 from collector.sources.unified_log_entry import read
-from collector.sources.unified_log_mark import MAX_HASHES, Recent, decode_mark
+from collector.sources.unified_log_mark import HASH_BYTES, MAX_HASHES, Recent, decode_mark
 from tests.collector.fake_log import BOOT, DROPPED, behave, entry, install, lossy
 from tests.collector.logkit import KEY, Heard, following, source_of, until
 
@@ -96,20 +98,66 @@ def test_entries_of_another_boot_come_after_those_of_the_last(tmp_path: Path) ->
     assert again.take(read(entry(3, 6, boot="")), "B", live=True)
 
 
-def test_a_million_entries_leave_memory_flat() -> None:
+def flat(command: Path, entries: int) -> None:
+    """Read so many entries; memory stands where it stood after the first fifth."""
+    seen = 0
+    sizes: list[int] = []
+    marks: list[int] = []
+
+    def emit(said: object) -> None:
+        nonlocal seen
+        if isinstance(said, Block):
+            seen += said.data.count(b"\n")
+            marks.append(len(said.mark))
+            if seen > entries // 5 * (len(sizes) + 1):
+                sizes.append(resident())
+
+    stop = threading.Event()
+    source = source_of(command)
+    thread = threading.Thread(target=source.run, args=({}, emit, stop), kwargs={"once": False})
+    thread.start()
+    try:
+        until(lambda: seen > entries, 300)
+    finally:
+        stop.set()
+        thread.join(10)
+    assert max(sizes) - sizes[0] < max(sizes[0] // 10, 8 << 20)
+    assert max(marks) < MAX_HASHES * (HASH_BYTES + 10)
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * 4096 if pages.exists() else 0
+
+
+def test_many_entries_leave_memory_flat(tmp_path: Path) -> None:
     """What is remembered has a bound, and so has the mark, at any rate."""
-    recent = Recent.of(None, KEY, 24_000_000)
-    line = read(entry(1))
-    assert not isinstance(line, str)
-    sizes = set()
-    for number in range(1, 1_000_001, 10):
-        key = type(line)(BOOT, number * 100, b"%d" % number, None)
-        assert recent.take(key, BOOT, live=True)
-        if number % 100_000 == 1:
-            sizes.add(len(recent.mark()) // 20_000)
-    assert len(recent._order) <= MAX_HASHES + 1
-    assert len(recent._known) == len(recent._order)
-    assert max(sizes) <= 4
+    flat(install(tmp_path / "bin", stream={"many": 50_000}), 50_000)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+def test_a_million_entries_leave_memory_flat(tmp_path: Path) -> None:
+    """The full figure of the promise."""
+    flat(install(tmp_path / "bin", stream={"many": 1_000_000}), 1_000_000)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc to count")
+def test_restarts_leave_no_descriptor_open(tmp_path: Path) -> None:
+    """A program that ends all the time is started again and again, and costs nothing."""
+    command = install(tmp_path / "bin", stream={"exit_after_s": 0.0, "code": 1})
+    before = descriptors()
+    with following(source_of(command)) as heard:
+        until(lambda: len(heard.of(GapOpened)) >= 6, 30)
+        # Two programs of three pipes each, and a selector for each.
+        assert descriptors() <= before + 12
+    assert descriptors() == before
+
+
+def descriptors() -> int:
+    """How many are open in this process."""
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 OUTAGES = [
@@ -143,9 +191,6 @@ def test_a_stream_that_ends_is_a_gap_until_it_is_back(
 
 def test_a_stream_killed_from_outside_says_by_what(tmp_path: Path) -> None:
     """A signal is named, and its end is noticed although it said nothing."""
-    import os
-    import signal
-
     command = install(tmp_path / "bin")
     with following(source_of(command)) as heard:
         until(lambda: heard.of(Block))

@@ -33,6 +33,9 @@ MOODS: list[dict[str, dict[str, object]]] = [
     {"stream": {"chunk": 65_536}, "show": {"chunk": 1_000}},
 ]
 
+# Of these, those that make the source begin again: they get the time for it.
+BREAKING = (3, 4)
+
 
 class Machine:
     """Something that the kernel refuses, some hundred times a second."""
@@ -74,6 +77,8 @@ def stored(folder: Path) -> list[int]:
 
 def gaps(folder: Path) -> list[tuple[int, int | None, str]]:
     """(from, to, reason) as the store has them."""
+    if not (folder / "store" / "spool.db").exists():
+        return []
     uri = f"{(folder / 'store' / 'spool.db').as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True)) as db:
         return db.execute("SELECT from_ts, to_ts, reason FROM gaps ORDER BY id").fetchall()
@@ -112,6 +117,9 @@ def kill_run(folder: Path, kills: int, seed: int) -> None:
             before = calls(folder)
             victim = start(folder, **steps)
             until(lambda at=before, it=victim: calls(folder) > at + 1 or it.poll() is not None, 20)
+            if number % len(MOODS) in BREAKING:
+                told = len(gaps(folder))
+                until(lambda at=told, it=victim: len(gaps(folder)) > at or it.poll() is not None)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 victim.wait(rng.uniform(0.02, 0.6))
             victim.kill()
