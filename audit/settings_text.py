@@ -37,6 +37,14 @@ EXPLAINED: Final = (
         "\nof shipped packs.",
         '["rules.yaml"]',
     ),
+    (
+        "read.group",
+        "Accounts of this group may tail and query through a socket, without the store's files;\n"
+        "only the users named, if any; root's collector needs no socket path.",
+        '"oncall"',
+    ),
+    ("read.users", "", "[]"),
+    ("read.socket", "", '"/srv/sandtrail/read.sock"'),
 )
 _TOP: Final = """\
 # Settings of Sandtrail, written by "audit setup". What is commented out is the default or an
