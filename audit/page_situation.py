@@ -1,5 +1,6 @@
 """Bare `audit`: the situation now, in at most 14 lines, from SQLite alone."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 from pathlib import PurePath
 from typing import Final
@@ -65,12 +66,7 @@ def situation_lines(found: Situation, host: str, paper: Paper) -> list[str]:
     lines = [f"{host} {glyphs.dot} store {found.store} {glyphs.dot} {head}", ""]
     lines.append(_line("collector", *_collector(found, now)))
     lines.append(_line("record", *_record(found, paper)))
-    for cursor in found.cursors:
-        until = times.moment(cursor.updated_at, zone, now)
-        behind = found.last_seq - cursor.seq
-        text = f"{safe(cursor.name, glyphs)} has everything up to {until}"
-        text += f", {times.count(behind)} newer" if behind > 0 else ""
-        lines.append(_line("export", "healthy", text))
+    lines += _exports(found, paper)
     hour = found.last_hour
     words = [f"{times.count(hour.allow)} allow", f"{times.count(hour.deny)} deny"]
     if hour.unknown:
@@ -123,6 +119,21 @@ def _record(found: Situation, paper: Paper) -> tuple[str, str]:
         "INCOMPLETE",
         f"{safe(gap.source, paper.glyphs)} down since {since}{others} ({paper.prog} gaps)",
     )
+
+
+def _exports(found: Situation, paper: Paper) -> Iterator[str]:
+    """The export that is furthest behind, and that there are others: the page has an end."""
+    if not found.cursors:
+        return
+    cursor = min(found.cursors, key=lambda cursor: cursor.seq)
+    until = times.moment(cursor.updated_at, paper.zone, paper.now)
+    behind = found.last_seq - cursor.seq
+    others = len(found.cursors) - 1
+    has = "is last: all" if others else "has everything"
+    text = f"{safe(cursor.name, paper.glyphs)} {has} up to {until}"
+    text += f", {times.count(behind)} newer" if behind > 0 else ""
+    text += f"; {others} more" if others else ""
+    yield _line("export", "healthy", text)
 
 
 def _run(found: Situation, paper: Paper) -> list[str]:

@@ -11,6 +11,7 @@ from audit import page_status, reads
 from audit.main import run
 from audit.paper import Paper
 from audit.render_style import UNICODE
+from exporters.cursor import advance
 from tests.audit.story import ADMIN, NOW, StoryStore, at
 from tests.audit.terminal import environment, watched
 
@@ -49,6 +50,18 @@ def test_the_situation_fits_on_fourteen_lines(busy: StoryStore) -> None:
         "  audit show last · audit explain 4927 · audit tail -f --deny",
     ]
     assert (seen.code, seen.err) == (0, "")
+
+
+def test_many_exports_do_not_push_the_run_off_the_situation(busy: StoryStore) -> None:
+    """G2 ends at 14 lines: only the export that is furthest behind has one."""
+    for number, name in enumerate(("lake", "nightly", "siem", "mail"), 1):
+        advance(busy.paths.control, name, after=0, upto=4_900 + number, now=NOW - 60_000_000)
+    lines = watched([], environment(busy.paths.root)).lines
+    exports = [line for line in lines if line.startswith("export")]
+    assert exports == [
+        "export     healthy       lake is last: all up to 18:04:10+09, 30 newer; 3 more"
+    ]
+    assert len(lines) <= 14
 
 
 def test_status_tells_each_part_and_ends_with_a_verdict(busy: StoryStore) -> None:
