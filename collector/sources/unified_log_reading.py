@@ -52,7 +52,7 @@ NOT_READ_BACK: Final = "the log was not read back"
 NO_TRAILER: Final = "log show ended before it had shown everything"
 _COMPLAINTS: Final = (
     (b"Cannot run while sandboxed",
-     "log cannot run inside a sandbox: start the collector outside of it"),
+     "log cannot run while sandboxed: start the collector outside of the sandbox"),
     (b"Must be admin",
      "log must be run by an administrator: collect from an admin account or as root"),
 )  # fmt: skip

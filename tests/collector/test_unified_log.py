@@ -161,7 +161,7 @@ def descriptors() -> int:
 
 
 OUTAGES = [
-    ({"says": "log: Cannot run while sandboxed", "code": 64}, "inside a sandbox"),
+    ({"says": "log: Cannot run while sandboxed", "code": 64}, "while sandboxed"),
     ({"says": "log: Must be admin to run 'stream' command", "code": 77}, "administrator"),
     ({"exit_after_s": 0.2, "code": 3}, "ended with exit code 3"),
     ({"exit_after_s": 0.2, "code": 0}, "ended with exit code 0"),
@@ -283,7 +283,7 @@ def test_once_reads_back_and_ends(tmp_path: Path) -> None:
     source_of(command).run({}, heard.emit, threading.Event(), once=True)
     assert heard.numbers == [1, 2]
     behave(command, show={"says": "log: Cannot run while sandboxed", "code": 64})
-    with pytest.raises(SourceError, match="inside a sandbox"):
+    with pytest.raises(SourceError, match="while sandboxed"):
         source_of(command).run({}, heard.emit, threading.Event(), once=True)
 
 

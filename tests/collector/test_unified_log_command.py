@@ -17,7 +17,7 @@ from tests.collector.logkit import until
 from tests.collector.storekit import House, environment
 
 SANDBOXED = {"says": "log: Cannot run while sandboxed", "code": 64}
-WORDS = "log cannot run inside a sandbox: start the collector outside of it"
+WORDS = "log cannot run while sandboxed: start the collector outside of the sandbox"
 
 
 @pytest.fixture
