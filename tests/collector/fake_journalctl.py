@@ -6,6 +6,7 @@ to standard error, and with `code` the call ends so. With `slow` entries come on
 
 import json
 import os
+import random
 import sys
 import time
 from pathlib import Path
@@ -36,6 +37,13 @@ def entry(number: int, message: str | None = None) -> bytes:
     return json.dumps(words).encode() + b"\n"
 
 
+def _shuffled(line: bytes) -> bytes:
+    """The real one writes fields in another order at each call; the length is the same."""
+    fields = list(json.loads(line).items())
+    random.shuffle(fields)
+    return json.dumps(dict(fields)).encode() + b"\n"
+
+
 def main() -> None:
     """Entries after the cursor; for ever with `--follow`."""
     here = Path(sys.argv[0]).parent
@@ -54,7 +62,7 @@ def main() -> None:
             line = file.readline()
             if line.endswith(b"\n"):
                 if not skipping:
-                    os.write(1, line)
+                    os.write(1, _shuffled(line))
                     time.sleep(0.003 if (here / "slow").exists() else 0)
                 skipping = skipping and json.loads(line)["__CURSOR"] != after
             elif "--follow" not in sys.argv:
