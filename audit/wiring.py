@@ -44,6 +44,11 @@ def data_dir() -> Path:
     return Path(user_data_path(_NAME, appauthor=False))
 
 
+def system_data() -> Path:
+    """The platform's place for root's store, which other accounts look for too."""
+    return _SYSTEM_DATA
+
+
 def config_dir() -> Path:
     """The platform's place for this user's settings and keys."""
     from platformdirs import user_config_path

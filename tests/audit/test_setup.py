@@ -45,7 +45,7 @@ def test_a_new_machine_is_set_up_in_one_command(
         "policies not looked for: add [policies.SANDBOX] to the settings",
         "wrote ~/config/sandtrail/audit.toml, every setting explained",
         "",
-        "next audit collect reads all of it and keeps watching",
+        "next audit service install reads all of it and keeps watching",
     ]
     assert lines[1].endswith("created, 0700")
     settings = home / "config" / "sandtrail" / "audit.toml"
