@@ -200,7 +200,8 @@ def source_plugin(kind: str) -> SourcePlugin:
 
 def source_kinds() -> list[str]:
     """The kinds of sources there are."""
-    return sorted(plugins.find(collector.sources, "source"))
+    found = plugins.find(collector.sources, "source").values()
+    return sorted(plugin.kind for plugin in found if isinstance(plugin, SourcePlugin))
 
 
 def _convert(raw: Any, kind: Any, under: tuple[str, ...], path: Path, text: str) -> Any:

@@ -5,7 +5,7 @@ the log itself says that it lost something. The table's row names that event's s
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,7 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from collector.commit import GapChange
-from collector.contracts import Closed, Emission, Lost, Source, StreamPosition
+from collector.contracts import (
+    Closed,
+    Emission,
+    GapClosed,
+    GapOpened,
+    Lost,
+    Source,
+    StreamPosition,
+)
+from collector.turn import SourceState
 
 _GAP: Final = pa.scalar("gap", pa.string())
 _COLUMNS: Final = ("source", "ts", "until", "message", "count", "seq")
@@ -69,3 +78,15 @@ def left_open(
         *(Closed(source.name, name) for name in lost),
         Lost(source.name, since, now, "restart"),
     ]
+
+
+def news(emissions: Iterable[Emission], states: Mapping[str, SourceState]) -> Iterator[str]:
+    """A sentence for each source that can no longer be read, or can again, as of these emissions;
+    one that is tried in vain once more is no news."""
+    notes = {name: state.note for name, state in states.items()}
+    for said in emissions:
+        if isinstance(said, GapOpened) and notes[said.source] != said.reason:
+            notes[said.source] = said.reason
+            yield f"source {said.source} cannot be read: {said.reason}"
+        elif isinstance(said, GapClosed) and states[said.source].state != "healthy":
+            yield f"source {said.source} is read again"

@@ -29,7 +29,7 @@ from collector.contracts import (
 )
 from collector.correlate import DEFAULT_IDLE_US, Correlator
 from collector.flow import Flow
-from collector.gaps import left_open
+from collector.gaps import left_open, news
 from collector.hot import forget_old_minutes
 from collector.join import join_small
 from collector.known_runs import MAX_RUNS
@@ -228,6 +228,8 @@ class Collector:
                 self.flow.redact_with(redactor)
             self._look(opened, stop)
             emissions, ended = self._take()
+            for text in news(emissions, self.flow.sources):
+                self._plan.say(text)
             running -= len(ended)
             for end in ended:
                 emissions += self._report_end(end, once=once)

@@ -2,8 +2,8 @@
 
 A decoder may still wait for more of a record when its lines are stored, and the journal knows no
 bytes. So a mark names two places, each a cursor and how many bytes lie before it: where the block
-ends, and an older one that no unfinished record reaches back behind. journalctl writes the fields of
-an entry in another order each time, so bytes differ when they are read again; their number does not.
+ends, and an older one that no unfinished record reaches back behind. journalctl writes the fields
+of an entry in another order each time: read again bytes differ, their number does not.
 """
 
 import time

@@ -186,7 +186,7 @@ def test_settings_of_a_socket_are_its_own(house: House) -> None:
     config.write_text('[sources.layer]\nkind = "sockt"\n')
     with pytest.raises(SettingsError, match=r":2:1: no source of kind 'sockt'") as caught:
         read(config)
-    assert caught.value.hint == "known: file, socket, stdin"
+    assert caught.value.hint == "known: audit-netlink, file, journal, socket, stdin, unified-log"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_settings_of_a_socket_are_its_own(house: House) -> None:
     [
         ("layer=stdin:x", "stdin takes no argument"),
         ("layer=socket:", "no path"),
-        ("layer=fiel:x", "no source of kind fiel; known: file, socket, stdin"),
+        ("layer=fiel:x", "no source of kind fiel; known: audit-netlink, file, journal, socket"),
         ("layer", "not a source"),
     ],
 )

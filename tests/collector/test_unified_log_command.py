@@ -87,6 +87,10 @@ def test_nothing_is_not_said_over_a_log_that_cannot_be_read(
     strict = ask(house, tmp_path, "query", "--deny", "--since", "1h", "--strict")
     assert strict.returncode == 8
 
+    said = (tmp_path / "stderr").read_text()
+    assert said.count(f"source oslog cannot be read: {WORDS}") == 1
+    assert said.count("source oslog is read again") == 1
+
     out = tmp_path / "out.json"
     assert ask(house, tmp_path, "export", "--deny", "-o", str(out)).returncode in (0, 8)
     manifest = json.loads(Path(f"{out}.manifest.json").read_text())
