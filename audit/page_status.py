@@ -8,6 +8,7 @@ from audit.page_situation import COLLECTOR_WORDS, ended, source_place
 from audit.paper import Paper
 from audit.render_style import safe
 from audit.render_width import keep_start, pad
+from audit_events.version import VERSION
 from query.contracts import Gap
 from query.snapshot import SourceState
 from query.views import Completeness, Status
@@ -82,7 +83,10 @@ def _collector(found: Status, now: int) -> tuple[str, str]:
     if collector.state != "running":
         return state, ended(collector, now)
     up = times.duration(max(now - (collector.started or now), 0))
-    return state, f"pid {collector.pid}, up {up}"
+    text = f"pid {collector.pid}, up {up}"
+    if collector.version not in (None, VERSION):
+        text += f", is {collector.version}, not {VERSION}: sandtrail service restart"
+    return state, text
 
 
 def _source(source: SourceState, found: Status, paper: Paper) -> str:

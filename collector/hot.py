@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audit_events.layout import HOT_DENIES, MAX_RUN_RULES
+from collector.link import OS_FORMATS
 
 MINUTE_US: Final = 60_000_000
 # Minutes kept: a day and the hour before it.
@@ -25,6 +26,9 @@ SYSTEM_RUN: Final = "os:"
 # Typed: pyarrow searches the disk for a module to tell the type of a bare value, 50 µs each time.
 _MINUTE: Final = pa.scalar(MINUTE_US, pa.int64())
 _DENY: Final = pa.scalar("deny", pa.string())
+_REPORT: Final = pa.scalar("report", pa.string())
+_NONE: Final = pa.scalar(0, pa.int64())
+_SYSTEMS: Final = pa.array(sorted(OS_FORMATS), pa.string())
 FEW_ROWS: Final = 400
 _KEYS: Final = ("minute", "kind", "decision", "run", "host", "sandbox")
 _NUMBERS: Final = ("n", "masked", "skewed", "ts", "seq")
@@ -39,11 +43,15 @@ _DENY_COLUMNS: Final = (
 
 def count(connection: sqlite3.Connection, batch: pa.RecordBatch) -> None:
     """Add a stored batch (STORAGE_SCHEMA) to every counter."""
+    deny = pc.equal(decision := _plain(batch, "decision").fill_null(""), _DENY)
+    number = batch.column("count").fill_null(0)
+    if (again := _told_again(batch)) is not None:
+        number, deny = pc.if_else(again, _NONE, number), pc.and_not(deny, again)
     columns = {
         "minute": pc.divide(batch.column("ts").cast(pa.int64()), _MINUTE),
         "kind": _plain(batch, "kind"),
-        "decision": _plain(batch, "decision").fill_null(""),
-        "n": batch.column("count").fill_null(0),
+        "decision": decision,
+        "n": number,
         "masked": batch.column("redactions").cast(pa.int64()),
         "skewed": _skewed(batch),
         "run": _plain(batch, "correlation_id"),
@@ -56,7 +64,16 @@ def count(connection: sqlite3.Connection, batch: pa.RecordBatch) -> None:
     groups = _grouped_few(columns) if few else _grouped_many(columns)
     _put_times(connection, groups)
     _put_runs(connection, groups)
-    _keep_denies(connection, batch, columns["decision"])
+    _keep_denies(connection, batch, pc.indices_nonzero(deny))
+
+
+def _told_again(batch: pa.RecordBatch) -> pa.Array | None:
+    """Rows in which the system tells what a layer's event told: one operation, counted once."""
+    link = batch.column("link")
+    if link.null_count == len(link):
+        return None
+    system = pc.is_in(_plain(batch, "format"), _SYSTEMS)
+    return pc.and_(pc.equal(link.cast(pa.string()), _REPORT).fill_null(False), system)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +200,7 @@ def _put_runs(connection: sqlite3.Connection, groups: Sequence[_Group]) -> None:
     )
 
 
-def _keep_denies(connection: sqlite3.Connection, batch: pa.RecordBatch, decision: pa.Array) -> None:
-    found = pc.indices_nonzero(pc.equal(decision, _DENY))
+def _keep_denies(connection: sqlite3.Connection, batch: pa.RecordBatch, found: pa.Array) -> None:
     if not len(found):
         return
     _count_rules(connection, batch, found)

@@ -11,6 +11,7 @@ from audit import page_status, reads
 from audit.main import run
 from audit.paper import Paper
 from audit.render_style import UNICODE
+from audit_events.version import VERSION
 from exporters.cursor import advance
 from tests.audit.story import ADMIN, NOW, StoryStore, at
 from tests.audit.terminal import environment, watched
@@ -62,6 +63,13 @@ def test_many_exports_do_not_push_the_run_off_the_situation(busy: StoryStore) ->
         "export     healthy       lake is last: all up to 18:04:10+09, 30 newer; 3 more"
     ]
     assert len(lines) <= 14
+
+
+def test_status_names_a_collector_of_another_version(busy: StoryStore) -> None:
+    """After an upgrade the old one goes on until somebody restarts it."""
+    busy.collector(version="0.0.9", pid=1)
+    seen = watched(["status"], environment(busy.paths.root))
+    assert f", is 0.0.9, not {VERSION}: sandtrail service restart" in seen.out
 
 
 def test_status_tells_each_part_and_ends_with_a_verdict(busy: StoryStore) -> None:

@@ -141,3 +141,22 @@ def test_a_hot_deny_tells_what_a_screen_shows() -> None:
     assert event["path"] == "/x"
     assert event["ts"] == int(START.timestamp() * 1e6)
     assert "dst" not in event
+
+
+def test_what_two_sources_tell_of_one_operation_counts_once() -> None:
+    """The system's report of a layer's event is no second refusal of the run; a layer that came
+    late, and reports what the system told outside any run, is the first one there."""
+    event = {"ts": START, "decision": "deny", "correlation_id": "r1", "sandbox": "a", "host": "h"}
+    told = {**event, "count": 1, "redactions": 0, "format": "native", "source": "s"}
+    report = {**told, "format": "seatbelt", "link": "report", "linked_seq": 1}
+    late = {**told, "link": "report", "linked_seq": 9}
+    repeat = {**report, "link": "repeat", "count": 4}
+    with closing(database()) as db:
+        values = [told, report, late, repeat]
+        stamps = {"store": "x", "observed_at": START}
+        numbered = [{**row, **stamps, "seq": n} for n, row in enumerate(values, 1)]
+        hot.count(db, to_storage(rows_to_batch(numbered)))
+        assert db.execute("SELECT deny FROM runs").fetchone() == (6,)
+        assert db.execute("SELECT sum(n), sum(events) FROM minutes").fetchone() == (6, 4)
+        assert db.execute("SELECT sum(n) FROM run_rules").fetchone() == (6,)
+        assert db.execute("SELECT seq FROM denies").fetchall() == [(1,), (3,), (4,)]
