@@ -39,7 +39,7 @@ USUAL_PLACES: Final = (
     *(
         (Log("santa", "/var/db/santa/santa.log", "santa"),)
         if sys.platform == "darwin"
-        else (Log("linux-audit", "/var/log/audit/audit.log", "linux_audit"),)
+        else (Log("linux-audit", "/var/log/audit/audit.log", "linux-audit"),)
     ),
 )
 

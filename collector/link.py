@@ -24,7 +24,7 @@ from collector.link_match import match
 
 LINK_WINDOW_US: Final = 1_000_000
 # Decoders of what the operating system says; everybody else is an enforcement layer.
-OS_FORMATS: Final = frozenset({"seatbelt", "linux_audit", "linux_journal", "eslogger", "santa"})
+OS_FORMATS: Final = frozenset({"seatbelt", "linux-audit", "eslogger", "santa"})
 # How far back partners and what is repeated are looked for; about 20 MB.
 MAX_RECENT_ROWS: Final = 1 << 17
 MAX_RECENT_S: Final = 30.0

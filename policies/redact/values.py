@@ -190,9 +190,13 @@ def is_random_key(match: re.Match[str]) -> bool:
     return random_looking(value, 20) and classes(value) >= 3 and value[0] != "/"
 
 
+# A name of a file made from a secret: what ends it is no part of the value.
+_FILE_ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
+
+
 def is_service_key(match: re.Match[str]) -> bool:
     """A generated value of a key's length; a hash, an id or a number behind such a name is none."""
-    value = match[SECRET].rstrip(_CLOSERS)
+    value = _FILE_ENDING.sub("", match[SECRET].rstrip(_CLOSERS))
     if placeholder(value) or code(value) or _UUID.fullmatch(value) or _slug(value):
         return False
     return len(value) >= _LEAST_KEY and random_looking(value) and _KEY.fullmatch(value) is not None

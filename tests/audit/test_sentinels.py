@@ -197,6 +197,11 @@ def forms(run: str) -> set[bytes]:
     }  # fmt: skip
 
 
+def names_a_kind(form: bytes) -> bool:
+    """A mask says what it masked: `configcat-` stands in `[REDACTED:configcat-key:…]`."""
+    return any(form.decode("utf-8", "replace") in rule.kind for rule in ALL_RULES)
+
+
 def counts_up(form: bytes) -> bool:
     """`0123456789`: the indices of a Parquet dictionary page count up just so."""
     return all(after == before + 1 for before, after in itertools.pairwise(form))
@@ -207,7 +212,7 @@ def found_in(places: dict[str, bytes]) -> list[str]:
     probes = sorted(
         form
         for form in {form for run in RUNS for form in forms(run)}
-        if len(form) >= PROBE_CHARS and not counts_up(form)
+        if len(form) >= PROBE_CHARS and not counts_up(form) and not names_a_kind(form)
     )
     hits: list[int] = []
 

@@ -133,7 +133,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"[ \f](?:--?(?:user|auth|creds?|credentials?|login|basic-auth|http-auth|proxy-auth|userpass)|-u)[ =\f][\"']?[^\s:\"'`/\f]{1,64}:", r"(?P<secret>[^\s\"'`\f:/]{6,512})", check=is_pair_word, fingerprint=False, rank=GUESS,
          hits=("etcdctl --user root:t4bl3!Row get x",), misses=("docker run --user 1000:1000 x", "x --user name:group-of-people")),
     Rule("tool-bundle", "password", "credentials for a source of gems",
-         rf"{_START}bundle[ \f]config[ \f][^\n|;&]{{0,120}}[ \f][^ \f\n:]{{1,64}}:", r"(?P<secret>[^\s\"'`\f:/]{4,512})", check=is_argument, fingerprint=False,
+         rf"{_START}bundle[ \f]config[ \f][^\n|;&]{{0,120}}?[ \f][^ \f\n:]{{1,64}}:", r"(?P<secret>[^\s\"'`\f:/]{4,512})", check=is_argument, fingerprint=False,
          hits=("bundle config set --global gems.example.com bob:t4bl3Row9",), misses=("bundle config set path vendor",)),
     Rule("tool-htpasswd", "password", "the password that htpasswd takes last",
          rf"{_START}htpasswd(?:[ \f]-[A-Za-z]{{1,8}})*[ \f]-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}[ \f]", r"(?:[^\s]{1,512}[ \f]){1,2}(?P<secret>[^\s\"'`]{1,512})", check=is_argument, fingerprint=False,
