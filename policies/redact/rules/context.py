@@ -204,7 +204,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:kinit|sudo[ ][^\n|;&]{0,40}-S|passwd|chpasswd|cryptsetup|login|ssh-add|gpg|openssl|smbpasswd|vncpasswd|fdesetup|hdiutil|diskutil|security|secrets?[ ](?:set|put|create|add))[^\n|;&]{0,200}?<<<[ ]?", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))", check=is_opaque, fingerprint=False,
          hits=("kinit bob@EXAMPLE.NET <<< Wint3r!Storm", "docker login -u b --password-stdin <<<'Wint3r Storm'"), misses=("kinit bob <<< $PW",)),
     Rule("here-document", "password", "the login of a scripted session",
-         r"(?:^[ \t]*|<<-?[\"']?\w{1,20}[\"']?(?:[ \t\n]|\\n){1,4})(?:user|quote USER)[ ][^\s]{1,64}[ ]", r"(?P<secret>(?:[^\s\"'`\\]|\\(?!n)){4,256})(?=$|\\|\s)", check=is_generated_word, caseless=True, fingerprint=False, rank=GUESS,
+         r"(?:^[ \t]*|<<-?[\"']?\w{1,20}[\"']?(?:[ \t\n]|\\{1,8}n){1,4})(?:user|quote USER)[ ][^\s]{1,64}[ ]", r"(?P<secret>(?:[^\s\"'`\\]|\\(?!n)){4,256})(?=$|\\|\s)", check=is_generated_word, caseless=True, fingerprint=False, rank=GUESS,
          hits=("ftp -n h <<E\nuser bob Wint3r!Storm\nE", "ftp -n h <<E user bob Wint3r!Storm E", "ftp -n h <<E\\nuser bob Wint3r!Storm\\nE"), misses=("user bob logged in",)),
     Rule("password-command", "password", "a command that prints a password",
          r"--?[a-z-]{0,20}pass(?:word)?-?(?:command|cmd)[ =\f][\"']?(?:echo|printf)[ ]", r"(?P<secret>[^\s\"'`\f]{3,512})", check=is_opaque, caseless=True, fingerprint=False,
