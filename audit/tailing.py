@@ -280,6 +280,4 @@ def _stopped(live: _Live) -> None:
         return
     gaps = f"{live.gaps} gap{'' if live.gaps == 1 else 's'}"
     lines = f"{count(live.lines)} line{'' if live.lines == 1 else 's'}"
-    live.screen.voice.line(
-        f"stopped: {count(live.events)} events in {lines}, {gaps}{missed}"
-    )
+    live.screen.voice.line(f"stopped: {count(live.events)} events in {lines}, {gaps}{missed}")
