@@ -80,6 +80,11 @@ def as_row(values: dict[str, Any]) -> Row:
     return {name: value for name, value in out.items() if value is not None}
 
 
+def masked(row: dict[str, Any], fingerprint: str) -> bool:
+    """A mark counts where the redactor set one: a text that only looks like one is none."""
+    return bool(row.get("redactions")) and fingerprint in row.get("message", "")
+
+
 ROWS = make_rows()
 # What each value must find, said again in plain Python.
 SAMPLES: dict[str, list[tuple[str, Callable[[Row], bool]]]] = {
@@ -123,8 +128,8 @@ SAMPLES: dict[str, list[tuple[str, Callable[[Row], bool]]]] = {
     "flag": [("asked", lambda r: "asked" in r.get("flags", "").split(",")),
              ("would-deny", lambda r: "would-deny" in r.get("flags", "").split(","))],
     "secret": [("openclaw-token", lambda r: "openclaw-token" in r.get("redaction_kinds", "")),
-               ("3fa94c1d22b0", lambda r: "3fa94c1d22b0" in r.get("message", "")),
-               ("[REDACTED:x:3fa94c1d22b0]", lambda r: "3fa94c1d22b0" in r.get("message", "")),
+               ("3fa94c1d22b0", lambda r: masked(r, "3fa94c1d22b0")),
+               ("[REDACTED:x:3fa94c1d22b0]", lambda r: masked(r, "3fa94c1d22b0")),
                ("any", lambda r: r["redactions"] > 0)],
     "seq": [("17:30", lambda r: 17 <= r["seq"] <= 30), ("200:", lambda r: r["seq"] >= 200),
             (":9", lambda r: r["seq"] <= 9), ("77", lambda r: r["seq"] == 77)],
