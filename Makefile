@@ -33,7 +33,7 @@ check: $(STAMP) ## lint, format, types, import floors, constraints
 
 test: $(STAMP) ## all tests but the torture ones; at most 8 minutes; SEED=N repeats a run
 	@echo "seed $(SEED)  (again: make test SEED=$(SEED))"
-	PYTHONHASHSEED=0 SANDTRAIL_SEED=$(SEED) $(BIN)/python -m pytest -q -m "not torture" --hypothesis-seed=$(SEED)
+	PYTHONHASHSEED=0 SANDTRAIL_SEED=$(SEED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --durations=12 -m "not torture" --hypothesis-seed=$(SEED)
 
 torture: $(STAMP) ## kills, damage and fuzz with full figures; writes docs/guarantees.md
 	@echo "seed $(SEED)"
