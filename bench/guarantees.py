@@ -75,6 +75,7 @@ def main() -> int:
     """Run, write the page, give pytest's exit code on."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="write the page for chosen tests too")
     parser.add_argument("tests", nargs="*", help="only these tests; the page is left alone")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as room:
@@ -82,7 +83,7 @@ def main() -> int:
         code = torture(report, args.seed, args.tests)
         text = section(results(report), args.seed)
     head = PAGE.read_text().partition(BEGIN)[0]
-    if not args.tests:
+    if args.write or not args.tests:
         PAGE.write_text(f"{head}{BEGIN}\n\n{text}")
     print(text)
     return code
