@@ -157,6 +157,7 @@ def trail(tmp_path_factory: pytest.TempPathFactory) -> Trail:
     for name in ("json", "seatbelt"):
         (root / "log" / f"{name}2.log").write_text((root / "log" / f"{name}.log").read_text())
         assert trail.run("collect", "--once", f"{root}/log/{name}2.log") == 0
+    through_the_socket(trail)
     compact(root)
     for form in ("json", "ndjson", "logfmt", "csv", "table"):
         trail.run("query", "-n", "0", "--format", form, "--kind", "decision", "--kind", "notice")
@@ -168,6 +169,20 @@ def trail(tmp_path_factory: pytest.TempPathFactory) -> Trail:
     trail.run("query", "--path", f"/w/{TEXTS[0]}")
     trail.run("decode", "--decoder", "native", f"{root}/log/damaged.log")
     return trail
+
+
+def through_the_socket(trail: Trail) -> None:
+    """The same records and the same damage by way of a collector's socket."""
+    place = trail.root / "run"
+    place.mkdir(mode=0o700)
+    serving = trail.start("collect", "--source", f"sock=socket:{place}/in.sock")
+    writer = ROOT / "examples" / "socket_writer.py"
+    for name in ("json", "damaged"):
+        log = trail.root / "log" / f"{name}.log"
+        words = [sys.executable, str(writer), f"{place}/in.sock", name, str(log)]
+        assert subprocess.run(words, timeout=120, check=False).returncode == 0
+    serving.send_signal(signal.SIGTERM)
+    assert serving.wait(timeout=60) == 0
 
 
 def compact(root: Path) -> None:
@@ -243,7 +258,7 @@ def test_the_search_finds_what_it_looks_for(trail: Trail) -> None:
 
 def test_everything_went_through(trail: Trail) -> None:
     """Stored, rejected, sealed and compacted: the test is about something."""
-    assert trail.stored() > 4 * len(TEXTS)
+    assert trail.stored() > 6 * len(TEXTS)
     store = trail.root / "store"
     assert any(path.name.startswith("day-") for path in store.glob("events/*/*.parquet"))
     assert (trail.output / "export.parquet").stat().st_size > 10_000
