@@ -284,7 +284,8 @@ def merge_streams(known: str, updates: list[list[Any]]) -> str:
             streams.get(source, {}).pop(stream, None)
         else:
             streams.setdefault(source, {})[stream] = state
-    return json.dumps(streams)
+    # A source without streams is as good as none; one form, whichever way it came about.
+    return json.dumps({source: mine for source, mine in streams.items() if mine})
 
 
 def merge_streams_list(known: list[list[Any]], added: list[list[Any]]) -> str:

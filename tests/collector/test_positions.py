@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from collector import positions, seal
@@ -48,6 +48,7 @@ updates = st.lists(
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(updates, max_size=8), st.integers(0, 3))
+@example([[], [("a", "x", 0), ("a", "x", None)]], 0)
 def test_what_moved_adds_up(tmp_path: Path, history: list, first: int) -> None:
     """Whatever moved, closed and came back: the log gives what stood after the newest commit."""
     for path in tmp_path.glob("*.json"):
