@@ -53,6 +53,9 @@ constraints: $(STAMP) ## renew constraints.txt from pyproject.toml
 	$(BIN)/pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
 	  --output-file constraints.txt pyproject.toml
+	$(BIN)/pip-compile --quiet --extra page --generate-hashes --strip-extras --allow-unsafe \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
+	  --constraint constraints.txt --output-file constraints-page.txt pyproject.toml
 
 examples: $(STAMP) ## write the example logs anew (same seed, same bytes)
 	$(BIN)/python examples/make_story.py
