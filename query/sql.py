@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from audit_events.errors import QueryError, UsageError
+from audit_events.errors import QueryError
 from audit_events.layout import StorePaths
 from query.contracts import Damaged, Gap
 from query.reader import MissingFileError, Reader
@@ -35,8 +35,8 @@ class Selected:
 def select(store: StorePaths, statement: str) -> Iterator[Selected]:
     """Run the one SELECT over the view `events`: the schema's columns and `event_id`.
 
-    UsageError for anything but one SELECT, QueryError for what the engine refuses; files that are
-    damaged are left out and named.
+    QueryError for anything but one SELECT and for what the engine refuses; files that are damaged
+    are left out and named.
     """
     text = one_select(statement)
     opened = _open(store, ())
@@ -56,21 +56,21 @@ def select(store: StorePaths, statement: str) -> Iterator[Selected]:
 
 
 def one_select(statement: str) -> str:
-    """The statement if it is exactly one SELECT; UsageError for everything else."""
+    """The statement if it is exactly one SELECT; QueryError for everything else."""
     import duckdb
 
     if len(statement) > MAX_SQL_CHARS:
-        raise UsageError(f"the statement is longer than {MAX_SQL_CHARS:,} characters")
+        raise QueryError(f"the statement is longer than {MAX_SQL_CHARS:,} characters")
     try:
         found = duckdb.extract_statements(statement)
     except duckdb.Error as error:
-        raise UsageError(_first_line(error), hint="audit help sql") from None
+        raise QueryError(_first_line(error), hint="audit help sql") from None
     if len(found) != 1:
         number = "no statement" if not found else f"{len(found)} statements"
-        raise UsageError(f"{number}; one SELECT is wanted", hint=_EXAMPLE)
+        raise QueryError(f"{number}; one SELECT is wanted", hint=_EXAMPLE)
     if found[0].type != duckdb.StatementType.SELECT:
         kind = str(found[0].type).rpartition(".")[2]
-        raise UsageError(f"{kind} is no SELECT; the record is read-only", hint=_EXAMPLE)
+        raise QueryError(f"{kind} is no SELECT; the record is read-only", hint=_EXAMPLE)
     return str(found[0].query)
 
 

@@ -3,7 +3,6 @@
 # ruff: noqa: PTH100, PTH111
 # Names stay strings here: thousands of them are looked at twice a second.
 
-import glob
 import os
 import time
 from collections import deque
@@ -135,8 +134,9 @@ class FileSettings(SourceSettings, frozen=True, kw_only=True):
 
 
 def _existing(patterns: Sequence[str]) -> list[Path]:
-    # Path.glob takes no absolute pattern.
-    return [Path(path) for pattern in patterns for path in sorted(glob.glob(pattern))]  # noqa: PTH207
+    from collector.sources.file_scan import expand
+
+    return [Path(path) for pattern in patterns for path in sorted(expand(pattern))]
 
 
 def _samples(settings: FileSettings) -> Iterator[bytes]:
@@ -155,10 +155,10 @@ def _check(settings: FileSettings) -> None:
         if not found:
             raise SourceError(f"{pattern}: no such file", hint="check the name, and quote a glob")
         for path in found:
-            if path.is_dir():
-                raise SourceError(f"{path} is a folder", hint=f"{path}/*.jsonl")
             try:
                 path.open("rb").close()
+            except IsADirectoryError:
+                raise SourceError(f"{path} is a folder", hint=f"{path}/*.jsonl") from None
             except OSError as error:
                 raise SourceError(f"{path}: {error.strerror}") from error
 

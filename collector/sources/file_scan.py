@@ -57,7 +57,7 @@ def scan(patterns: Sequence[str], known_paths: dict[Key, str]) -> Found:
     for pattern in patterns:
         found.directories.add(_static_part(pattern))
         hit = False
-        for path in _expand(pattern):
+        for path in expand(pattern):
             hit = True
             found.directories.add(os.path.dirname(path) or ".")
             _look(path, found, known_paths)
@@ -87,7 +87,7 @@ def _look(path: str, found: Found, known_paths: dict[Key, str]) -> None:
         found.files[candidate.key] = candidate
 
 
-def _expand(pattern: str) -> Iterable[str]:
+def expand(pattern: str) -> Iterable[str]:
     """A name that exists is itself, even if it holds a glob's characters."""
     if not glob.has_magic(pattern) or os.path.lexists(pattern):
         return [pattern] if os.path.lexists(pattern) or _hidden(pattern) else []

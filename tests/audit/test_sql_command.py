@@ -49,9 +49,9 @@ def test_hostile_values_stay_text(story_store: Path) -> None:
 
 
 def test_what_is_no_select_is_refused(story_store: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Exit 2 with what is wanted instead; 6 for what the engine refuses."""
+    """Exit 6 with what is wanted instead; 2 for a flag that is off."""
     base = ["audit", "--store", str(story_store), "sql"]
-    assert run([*base, "DELETE FROM events"]) == 2
+    assert run([*base, "DELETE FROM events"]) == 6
     assert "DELETE is no SELECT; the record is read-only" in capfd.readouterr().err
     assert run([*base, "SELECT polcy FROM events"]) == 6
     assert 'referenced column "polcy" not found' in capfd.readouterr().err

@@ -10,9 +10,11 @@ from threading import Event
 import pytest
 from watchdog.observers import Observer
 
+from audit_events.errors import SourceError
 from audit_events.schema import MAX_BLOCK_BYTES, MAX_LINE_BYTES
 from collector.contracts import Block, GapClosed, GapOpened, Idle, Reason
 from collector.sources.file import FileSource
+from collector.sources.file import source as file_plugin
 from collector.sources.file_identity import decode_mark
 from tests.collector.filekit import Ledger, append, event, events
 
@@ -312,6 +314,17 @@ def test_a_name_with_glob_characters_or_odd_bytes_is_itself(tmp_path: Path) -> N
     Path(odd).write_bytes(events(3, 4))
     ledger = Ledger(tmp_path / "a[1].log", odd).once().once()
     assert sorted(ledger.ids) == [1, 2, 3, 4]
+
+
+def test_a_file_with_glob_characters_in_its_name_can_be_named(tmp_path: Path) -> None:
+    """The check before a collector starts reads a name as the source does."""
+    log = tmp_path / "a[1].log"
+    plugin = file_plugin
+    with pytest.raises(SourceError, match="no such file"):
+        plugin.check(plugin.parse(str(log)))
+    log.write_bytes(events(1, 2))
+    plugin.check(plugin.parse(str(log)))
+    assert list(plugin.samples(plugin.parse(str(log)))) == [events(1, 2)]
 
 
 def test_a_stored_position_holds_no_bytes_of_a_line(tmp_path: Path) -> None:

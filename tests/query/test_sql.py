@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from audit_events.errors import QueryError, UsageError
+from audit_events.errors import QueryError
 from audit_events.schema import COLUMN_NAMES
 from query.sql import CHUNK_ROWS, select
 from tests.query.stores import event
@@ -52,8 +52,8 @@ def test_a_large_result_comes_in_chunks(store: Any) -> None:
     ],
 )  # fmt: skip
 def test_only_one_select_is_run(store: Any, statement: str) -> None:
-    """Everything else is a mistake of the caller (exit 2)."""
-    with pytest.raises(UsageError):
+    """Everything else is a refused query (exit 6)."""
+    with pytest.raises(QueryError):
         answer(store, statement)
 
 
