@@ -11,9 +11,12 @@ from typing import Final
 from audit import reads
 from audit.asking import Question
 from audit.reads import Store
+from audit.render_flow import wrapped
 from audit.render_time import clock, moment, spoken
+from audit.render_width import cell, width
 from audit.screen import Screen
 from audit_events.errors import Exit, QueryError
+from audit_events.text import terminal
 from query.contracts import Answer, Gap
 
 # So long may the search for the filter that emptied the answer take.
@@ -21,7 +24,7 @@ MAX_SEARCH_S: Final = 0.3
 MAX_GAPS_NAMED: Final = 3
 MAX_SANDBOXES_NAMED: Final = 5
 MAX_HOMES_NAMED: Final = 2
-_HOME: Final = re.compile(r"/(?:Users|home)/[^/]+")
+_HOME: Final = r"/(?:Users|home)/[^/]+"
 
 
 def tell_nothing(
@@ -35,20 +38,25 @@ def tell_nothing(
     """Say that nothing matches and which filter made it so; PARTIAL if the record has gaps."""
     if answer.gaps:
         for line in _over_a_gap(answer.gaps, asked, now, screen.voice.prog, what):
-            screen.voice.line(line)
+            _say(screen, line)
         return Exit.PARTIAL
     if stranger := _unknown_sandbox(store, asked) or _unknown_run(store, asked):
-        screen.voice.line(stranger)
+        _say(screen, stranger)
         return Exit.DONE
     since = moment(asked.window.since, asked.zone, now) if asked.window.since else "the beginning"
     until = moment(asked.window.until, asked.zone, now) if asked.window.until else "now"
     searched = f"{answer.searched:,} {what}{'s' * (answer.searched != 1)}"
     gap = _no_gap(store, asked, now)
-    screen.voice.line(f"no {what} matches (searched {since} to {until}, {searched}, {gap})")
+    _say(screen, f"no {what} matches (searched {since} to {until}, {searched}, {gap})")
     if screen.watched and what == "event":
-        for line in _what_emptied_it(store, asked, screen.voice.prog):
+        for line in _what_emptied_it(store, asked, screen):
             screen.voice.line(line)
     return Exit.DONE
+
+
+def _say(screen: Screen, text: str) -> None:
+    for line in screen.fitted(text):
+        screen.voice.line(line)
 
 
 def _no_gap(store: Store, asked: Question, now: int) -> str:
@@ -101,13 +109,15 @@ def _unknown_run(store: Store, asked: Question) -> str | None:
     return f'no run begins with "{ids[0]}"; {reads.newest_runs_named(store)}'
 
 
-def _what_emptied_it(store: Store, asked: Question, prog: str) -> list[str]:
+def _what_emptied_it(store: Store, asked: Question, screen: Screen) -> list[str]:
     """How many events would match without each filter, as far as the time goes."""
-    counts = list(_shares(store, asked))
-    wide = max((len(name) for name, _ in counts), default=0)
-    numbers = max((len(f"{number:,}") for _, number in counts), default=0)
-    lines = [f"  without {name:<{wide}}   {number:>{numbers},}" for name, number in counts]
-    return [*lines, *_about_home(store, asked, prog)]
+    counts = [(terminal(name), f"{number:,}") for name, number in _shares(store, asked)]
+    numbers = max((len(number) for _, number in counts), default=0)
+    # The number is what one reads; a long filter gives way.
+    room = max(screen.columns - len("  without ") - len("   ") - numbers, 1)
+    wide = min(max((width(name) for name, _ in counts), default=0), room)
+    lines = [f"  without {cell(name, wide)}   {number:>{numbers}}" for name, number in counts]
+    return [*lines, *_about_home(store, asked, screen)]
 
 
 def _shares(store: Store, asked: Question) -> Iterator[tuple[str, int]]:
@@ -122,19 +132,25 @@ def _shares(store: Store, asked: Question) -> Iterator[tuple[str, int]]:
             return
 
 
-def _about_home(store: Store, asked: Question, prog: str) -> list[str]:
+def _about_home(store: Store, asked: Question, screen: Screen) -> list[str]:
     """The shell wrote our home for `~`; the agents have another."""
     home = str(Path.home())
     ours = [path for path in asked.values.get("path", ()) if _under(path, home)]
     if not ours:
         return []
     homes = sorted(
-        {found[0] for row in _refused(store) if (found := _HOME.match(row)) and found[0] != home}
+        {
+            found[0]
+            for row in _refused(store)
+            if (found := re.match(_HOME, row)) and found[0] != home
+        }
     )
     theirs = f"agents here use {', '.join(homes[:MAX_HOMES_NAMED])}" if homes else ""
-    lines = [f"  note: ~ is your home ({home}); {theirs or 'agents may have another'}"]
+    note = f"  note: ~ is your home ({home}); {theirs or 'agents may have another'}"
+    lines = wrapped(note, screen.columns, len("  note: "))
     if "*" not in ours[0] and ours[0] != home:
-        lines.append(f"  try:  {prog} query {_flags(asked, ours[0])}")
+        # Never broken by us: it is there to be pasted.
+        lines.append(f"  try:  {screen.voice.prog} query {_flags(asked, ours[0])}")
     return lines
 
 

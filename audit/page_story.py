@@ -10,8 +10,10 @@ from typing import Final
 from audit import render_cells as cells
 from audit import render_time as times
 from audit.page_event import system
+from audit.render_flow import wrapped
 from audit.render_style import Glyphs, safe
 from audit.render_width import fit_target, keep_start, width
+from audit.story_rules import RuleOf, no_rule
 from query.contracts import Gap
 from query.run_list import LIVE_US
 from query.story import MAX_EVENTS, Step, Story
@@ -21,6 +23,9 @@ MAX_NAMES_TOLD: Final = 3
 _DIGEST_CHARS: Final = 6
 _MIN_TARGET_CELLS: Final = 12
 _NARROW_INDENT: Final = "    "
+# Below a time with milliseconds and its two blanks, two more.
+_MORE_CELLS: Final = 19
+_HEAD_HANG: Final = 2
 _NO_CUT: Final = 1 << 20
 _VERBS: Final = {"unknown": "UNDECIDED ", "deny": "REFUSED "}
 _FLAGS: Final = {
@@ -31,7 +36,10 @@ _FLAGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """How and for whom: `columns` None cuts nothing; `ended` is when collecting ended, if so."""
+    """How and for whom: `columns` None cuts nothing; `ended` is when collecting ended, if so.
+
+    `rule_of` finds the policy's line behind a refusal.
+    """
 
     prog: str
     now: int
@@ -40,6 +48,7 @@ class Telling:
     columns: int | None
     ended: int | None
     known: frozenset[str]
+    rule_of: RuleOf = no_rule
 
     @property
     def live(self) -> int:
@@ -49,14 +58,17 @@ class Telling:
 
 def story_lines(story: Story, telling: Telling, *, filtered: bool = False) -> list[str]:
     """The page."""
-    lines = [*head_lines(story, telling, filtered=filtered), ""]
+    lines = []
+    for line in head_lines(story, telling, filtered=filtered):
+        lines += wrapped(line, telling.columns, _HEAD_HANG)
+    lines.append("")
     for step in story.steps:
         lines += _gap(step, telling) if isinstance(step, Gap) else _step(step, telling)
     if not story.steps:
         lines.append("nothing of it matches" if filtered else "nothing of it is stored any more")
     lines += _last(story, telling)
     if story.totals.deny and (way := what_next(story, telling)):
-        lines += ["", way]
+        lines += ["", *wrapped(way, telling.columns, _HEAD_HANG)]
     return lines
 
 
@@ -127,7 +139,8 @@ def completeness(
         lines.append(f"record INCOMPLETE: {lost} of its events are no longer stored")
     if lines:
         return lines
-    if telling.ended is not None:
+    # What ran until collecting ended may have gone on unseen; what was over by then is whole.
+    if telling.ended is not None and telling.ended - run.last_ts < LIVE_US:
         when = times.clock(telling.ended, telling.zone)
         if times.day(telling.ended, telling.zone) != times.day(run.last_ts, telling.zone):
             when = f"{times.day(telling.ended, telling.zone)} {when}"
@@ -221,7 +234,7 @@ def _numbers(step: Step) -> str:
 def _more(step: Step, telling: Telling) -> Iterator[str]:
     glyphs, row = telling.glyphs, step.row
     if step.refused:
-        yield cells.rule(row, glyphs) if row.get("policy_rule") else _nobody(step, glyphs)
+        yield from _ruled(step, telling)
     for who in sorted(step.reporters):
         yield f"{system(who, glyphs)} reported it too"
     for flag in (row.get("flags") or "").split(","):
@@ -234,6 +247,26 @@ def _more(step: Step, telling: Telling) -> Iterator[str]:
         yield f"{many} name{'s' * (many != 1)} held a secret: {names}{rest}"
     elif step.secrets:
         yield f"{step.secrets} secret{'s' * (step.secrets != 1)} masked"
+
+
+def _ruled(step: Step, telling: Telling) -> Iterator[str]:
+    """The rule, where it stands and what stands there: beside it if all of it fits, else below."""
+    glyphs, row = telling.glyphs, step.row
+    name = cells.rule(row, glyphs) if row.get("policy_rule") else _nobody(step, glyphs)
+    found = telling.rule_of(row)
+    if found is None:
+        yield name
+        return
+    if found.why:
+        yield f"{name}: {safe(found.why, glyphs)}, {found.place}"
+        return
+    head, text = f"{name}, {found.place}", safe(found.text, glyphs)
+    room = (telling.columns or _NO_CUT) - _MORE_CELLS
+    if width(f"{head}   {text}") + 2 + len(_numbers(step)) <= room:
+        yield f"{head}   {text}"
+        return
+    yield head
+    yield keep_start(text, room, glyphs.ellipsis)
 
 
 def _nobody(step: Step, glyphs: Glyphs) -> str:

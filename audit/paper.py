@@ -8,10 +8,10 @@ from audit.render_style import Glyphs
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """`now` in µs; `columns` is the width of a line."""
+    """`now` in µs; `columns` is the width of a line, None where nothing is to be wrapped."""
 
     prog: str
     now: int
     zone: tzinfo
     glyphs: Glyphs
-    columns: int = 80
+    columns: int | None = 80

@@ -9,6 +9,7 @@ from typing import Final
 
 from audit.call import Call
 from audit.render import Look
+from audit.render_flow import wrapped
 from audit.render_style import ASCII, UNICODE, Glyphs
 from audit.render_time import day
 from audit.say import Voice, is_terminal, speaks_utf8, wants_colour
@@ -16,6 +17,7 @@ from audit_events.errors import UsageError
 from audit_events.text import terminal as harmless
 
 MIN_COLUMNS: Final = 20
+REMARK_HANG: Final = 2
 COLOURS: Final = ("auto", "always", "never")
 
 
@@ -36,9 +38,14 @@ class Screen:
         return Look(self.columns, zone, self.glyphs, self.colour, pinned, today)
 
     def remark(self, text: str, *, quiet: bool = False) -> None:
-        """A header or footer: for a person at the terminal only."""
+        """A header or footer: for a person at the terminal only; narrow ones get it in pieces."""
         if self.terminal and self.watched and not quiet:
-            self.voice.line(text)
+            for line in self.fitted(text):
+                self.voice.line(line)
+
+    def fitted(self, text: str) -> list[str]:
+        """A sentence on stderr as lines that fit, where a person watches; else whole."""
+        return wrapped(text, self.columns if self.watched else None, REMARK_HANG)
 
 
 def screen(call: Call, color: str = "auto") -> Screen:

@@ -16,6 +16,7 @@ from audit.render_fold import line_of
 from audit.render_pipe import pipe_line
 from audit.render_time import clock, count
 from audit.screen import Screen
+from audit.story_rules import RuleOf, rules_of
 from audit_events.errors import Exit, UsageError
 from audit_events.layout import StorePaths
 from query import views
@@ -84,9 +85,10 @@ def _run(
     request = replace(ask, values=values).request(None)
     found = story(store, word, request, plain)
     filtered = bool(values) or ask.window.since is not None or ask.window.until is not None
-    telling = _telling(call, store, ask, screen)
+    rules = rules_of(store, (digest for _, digest in found.policies))
+    telling = replace(_telling(call, store, ask, screen), rule_of=rules)
     if wanted.format == "json":
-        _put_json(screen, found)
+        _put_json(screen, found, rules)
     elif wanted.format == "markdown":
         from audit.story_data import story_markdown
 
@@ -99,12 +101,12 @@ def _run(
     return _partial(found, ask, wanted, screen)
 
 
-def _put_json(screen: Screen, found: Story) -> None:
+def _put_json(screen: Screen, found: Story, rules: RuleOf) -> None:
     import orjson
 
     from audit.story_data import story_data
 
-    text = orjson.dumps(story_data(found), option=orjson.OPT_INDENT_2).decode()
+    text = orjson.dumps(story_data(found, rules), option=orjson.OPT_INDENT_2).decode()
     output.put_document(tables.harmless(text).encode() + b"\n", terminal=screen.terminal)
     output.flush()
 

@@ -32,7 +32,8 @@ def status(call: Call, *, check: bool = False, json: bool = False) -> Exit:
         dot = f" {screen.glyphs.dot} "
         parts = (wiring.host_name(call), f"store {found.store}", f"sandtrail {VERSION}")
         title = dot.join((*parts, times.full(now, zone)))
-        paper = Paper(call.prog, now, zone, screen.glyphs)
+        columns = screen.columns if screen.terminal else None
+        paper = Paper(call.prog, now, zone, screen.glyphs, columns)
         output.put(page_status.status_lines(found, free, title, paper))
     return verdict if check else Exit.DONE
 

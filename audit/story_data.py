@@ -7,11 +7,12 @@ from audit import render_cells as cells
 from audit import render_time as times
 from audit.page_story import Telling, completeness, refusals, totals, what_next
 from audit.render_style import UNICODE
+from audit.story_rules import RuleOf, no_rule
 from query.contracts import Gap, Row
 from query.story import Step, Story
 
 
-def story_data(story: Story) -> dict[str, Any]:
+def story_data(story: Story, rule_of: RuleOf = no_rule) -> dict[str, Any]:
     """Times in RFC 3339 UTC, nothing cut, nulls left out."""
     run, found = story.run, story.totals
     return {
@@ -36,7 +37,9 @@ def story_data(story: Story) -> dict[str, Any]:
         "complete": not (story.gaps or story.damaged or story.more),
         "more": story.more,
         "damaged": [{"path": file.path, "rows": file.rows} for file in story.damaged],
-        "steps": [gap_data(s) if isinstance(s, Gap) else step_data(s) for s in story.steps],
+        "steps": [
+            gap_data(s) if isinstance(s, Gap) else step_data(s, rule_of) for s in story.steps
+        ],
     }
 
 
@@ -52,7 +55,7 @@ def gap_data(gap: Gap) -> dict[str, Any]:
     }
 
 
-def step_data(step: Step) -> dict[str, Any]:
+def step_data(step: Step, rule_of: RuleOf = no_rule) -> dict[str, Any]:
     """A step: its first event's columns, how often, on how many objects, where."""
     row = step.row
     names = (
@@ -70,6 +73,8 @@ def step_data(step: Step) -> dict[str, Any]:
     }
     if many:
         data |= {"files": len(step.things), "folder": step.folder or "/"}
+    if step.refused and (found := rule_of(row)):
+        data |= {"rule_line": found.lines[0], "rule_text": found.text}
     if step.reporters:
         data["reported_by"] = sorted(step.reporters)
     if step.secrets:
@@ -107,12 +112,18 @@ def _refused(denied: list[Step], telling: Telling) -> list[str]:
             markdown.code(cells.process(step.row, UNICODE)),
             markdown.code(f"{cells.access(step.row, UNICODE)} {cells.target(step.row, UNICODE)}"),
             str(step.times),
-            markdown.code(cells.rule(step.row, UNICODE)),
+            _rule(step, telling),
             str(step.row["seq"]),
         ]
         for step in denied
     ]
     return markdown.table(["time", "who", "what", "times", "rule", "event"], rows, {3, 5})
+
+
+def _rule(step: Step, telling: Telling) -> str:
+    """The rule, and the line of the policy as it was."""
+    name, found = markdown.code(cells.rule(step.row, UNICODE)), telling.rule_of(step.row)
+    return f"{name} {found.place}: {markdown.code(found.text)}" if found else name
 
 
 def _told(step: Step | Gap, telling: Telling) -> str:
