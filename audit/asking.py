@@ -138,8 +138,6 @@ def question(
 
     A word is `KEY:VALUE`, `deny`, `allow` or the name of a known sandbox.
     """
-    from query.filters import BY_FLAG
-
     values = dict(asked.values)
     for word in words:
         flag, value = _word(word, sandboxes)
@@ -150,12 +148,21 @@ def question(
     zone = display_zone(asked.tz, utc=asked.utc)
     clock = "arrival" if asked.clock == "arrival" else "event"
     found, warnings = window(asked.since, asked.until, asked.around, clock, (now, zone))  # type: ignore[arg-type]
-    for flag, given in values.items():
-        for value in given:
-            BY_FLAG[flag].clause(value.removeprefix("!"))
+    _check(values)
     typed = {"since": asked.since, "until": asked.until}
     named = {flag: text for flag, text in typed.items() if text is not None}
     return Question(values, found, zone, tuple(warnings), named)
+
+
+def _check(values: Mapping[str, tuple[str, ...]]) -> None:
+    """UsageError for a value that its filter cannot have."""
+    if not values:
+        return  # and the filters, with their globs, are not loaded
+    from query.filters import BY_FLAG
+
+    for flag, given in values.items():
+        for value in given:
+            BY_FLAG[flag].clause(value.removeprefix("!"))
 
 
 def _at_time(asked: Asked, flag: str, value: str) -> Asked:

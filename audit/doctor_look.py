@@ -11,8 +11,7 @@ from audit import wiring
 from audit.call import Call
 from audit.settings import Loaded
 from audit_events.layout import StorePaths
-from query import views
-from query.views import Status
+from query.status import Status, status
 
 State = Literal["ok", "warn", "FAIL"]
 # Where root looks for a command on macOS and Linux.
@@ -53,5 +52,5 @@ def look_around(call: Call) -> Around:
     """The settings and the store as they are; SettingsError for settings that are not valid."""
     loaded, store, now = wiring.load_settings(call), StorePaths(wiring.own_place(call)), call.now()
     there = store.spool.exists() and os.access(store.spool, os.R_OK)
-    status = views.status(store, now, now) if there else None
-    return Around(call, store, loaded, status, now, call.environ)
+    found = status(store, now, now) if there else None
+    return Around(call, store, loaded, found, now, call.environ)

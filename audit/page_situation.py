@@ -11,8 +11,9 @@ from audit.paper import Paper
 from audit.render_style import Glyphs, safe
 from audit.render_width import fit_target
 from query.contracts import Row
+from query.situation import Denied, Situation
 from query.snapshot import SourceState
-from query.views import Collector, Denied, Situation
+from query.views import Collector
 
 _NAME_CELLS: Final = 11
 _STATE_CELLS: Final = 14

@@ -11,7 +11,7 @@ from audit.render_width import keep_start, pad
 from audit_events.version import VERSION
 from query.contracts import Gap
 from query.snapshot import SourceState
-from query.views import Completeness, Status
+from query.status import Completeness, Status
 
 _NAME_CELLS: Final = 15
 _STATE_CELLS: Final = 13

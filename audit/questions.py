@@ -19,9 +19,9 @@ from query.runs import names as run_names
 
 _SEARCHED: Final = ("grep", "path", "dst", "target", "secret")
 # The redactor takes a third of a second to load, so it is asked only about values that may hold a
-# secret: a long word of letters and digits, or a word that announces one.
-_WORD: Final = re.compile(r"[A-Za-z0-9_.~+=-]{12,}")
-_ANNOUNCED: Final = re.compile(r"(?i)passw|secret|token|bearer|api.?key|-----BEGIN|://[^/\s]*@")
+# secret: a long word of letters and digits, or a word that announces one. Compiled when first used.
+_WORD: Final = r"[A-Za-z0-9_.~+=-]{12,}"
+_ANNOUNCED: Final = r"(?i)passw|secret|token|bearer|api.?key|-----BEGIN|://[^/\s]*@"
 _MARKED: Final = "[REDACTED"
 
 
@@ -50,9 +50,9 @@ def _note_several_runs(call: Call, store: Store, asked: Question) -> None:
 def _suspicious(value: str) -> bool:
     if _MARKED in value:
         return False
-    words = _WORD.findall(value)
+    words = re.findall(_WORD, value)
     mixed = any(re.search(r"[0-9]", word) and re.search(r"[A-Za-z]", word) for word in words)
-    return bool(mixed or _ANNOUNCED.search(value))
+    return bool(mixed or re.search(_ANNOUNCED, value))
 
 
 def _by_fingerprint(call: Call, asked: Question, flag: str, value: str, store: Store) -> Question:

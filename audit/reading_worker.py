@@ -8,7 +8,8 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from msgspec import Raw
 
 from audit import reading_wire as wire
 from audit import reads
+from audit.reading_streams import STREAMS
 from audit_events.errors import AuditError, QueryError, UsageError
 from audit_events.layout import StorePaths
 
@@ -26,6 +28,7 @@ IDLE_S: Final = 60.0
 SLOW_S: Final = 5.0
 # How the collector learns of it.
 SLOW_EXIT: Final = 3
+_VERBS: Final[Mapping[str, Callable[..., Any]]] = ChainMap(reads.VERBS, STREAMS)
 # Recording comes first.
 NICENESS: Final = 10
 
@@ -85,7 +88,7 @@ def _understood(line: bytes) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The verb and its words, each of the type that it takes; UsageError quotes neither."""
     try:
         asked = msgspec.json.decode(line, type=wire.Ask)
-        function = reads.VERBS[asked.verb]
+        function = _VERBS[asked.verb]
         kinds, needed = reads.word_types(function)
         given = {**dict(zip(kinds, asked.words, strict=False)), **asked.named}
         if not needed <= given.keys() <= kinds.keys():
@@ -94,7 +97,7 @@ def _understood(line: bytes) -> tuple[Callable[..., Any], dict[str, Any]]:
             raise ValueError
         words = {name: msgspec.convert(word, kinds[name]) for name, word in given.items()}
     except KeyError:
-        raise UsageError("no such question", hint=" ".join(sorted(reads.VERBS))) from None
+        raise UsageError("no such question", hint=" ".join(sorted(_VERBS))) from None
     except (ValueError, RecursionError):
         raise UsageError("the request is not understood") from None
     if asked.verb == "answer":

@@ -1,26 +1,27 @@
-"""What tail, query, gaps, status and the first screen read: from the store's files, or through a
-read socket where this account may not open them.
+"""What commands read: from the store's files, or through a read socket where this account may not
+open them.
 
 Each function marked `verb` is a question that a read socket answers, and there are no others.
 """
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from threading import Event
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 from audit.read_socket import ReadSocket
 from audit_events.errors import UsageError
 from audit_events.layout import StorePaths
 from query import views
-from query.contracts import Answer, Damaged, Gap, Request, Row, Window
+from query.contracts import Answer, Gap, Request, Row, Window
 from query.runs import Run
 from query.snapshot import SourceState, read_meta, reading
-from query.views import Collector, Situation, Status
+from query.views import Collector
 
 if TYPE_CHECKING:
     from query.engine import Count, Page
+    from query.run_list import RunList
+    from query.situation import Situation
+    from query.status import Status
     from query.trail import News
 
 Store = StorePaths | ReadSocket
@@ -29,30 +30,8 @@ T = TypeVar("T")
 
 # Through a socket an answer comes from the memory of one process, so it has an end.
 MAX_ANSWER_ROWS: Final = 20_000
-PAGE_ROWS: Final = 5_000
-# How often a follower hears at least that nothing is new, and at most.
-QUIET_S: Final = (0.2, 5.0)
 
 VERBS: Final[dict[str, Callable[..., Any]]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A page of matches in seq order: every match up to `upto` has been given by then."""
-
-    rows: list[Row]
-    upto: int
-    damaged: tuple[Damaged, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """News of a follower, and who collects."""
-
-    rows: list[Row]
-    gaps: tuple[Gap, ...]
-    upto: int
-    collector: Collector
 
 
 def verb(
@@ -89,15 +68,27 @@ def count(
 
 
 @verb
-def situation(store: StorePaths, now: int, midnight: int) -> Situation:
-    """As `views.situation`."""
-    return views.situation(store, now, midnight)
+def situation(store: StorePaths, now: int, midnight: int) -> "Situation":
+    """As `query.situation`."""
+    from query.situation import situation
+
+    return situation(store, now, midnight)
 
 
 @verb
-def status(store: StorePaths, now: int, midnight: int) -> Status:
-    """As `views.status`."""
-    return views.status(store, now, midnight)
+def status(store: StorePaths, now: int, midnight: int) -> "Status":
+    """As `query.status`."""
+    from query.status import status
+
+    return status(store, now, midnight)
+
+
+@verb
+def newest_runs(store: StorePaths, request: Request, now: int, outside: bool = False) -> "RunList":
+    """As `run_list.newest_runs`."""
+    from query import run_list
+
+    return run_list.newest_runs(store, request, now, outside=outside)
 
 
 @verb
@@ -176,6 +167,7 @@ def pages(store: Store, request: Request) -> "Iterator[Page]":
         import pyarrow as pa
         from arro3.core import Table
 
+        from audit.reading_streams import Rows
         from audit_events.arrow import EVENT_SCHEMA
 
         for found in store.stream("pages", [0, request], Rows):
@@ -190,6 +182,9 @@ def pages(store: Store, request: Request) -> "Iterator[Page]":
 
 def follow(store: Store, after_seq: int, request: Request, quiet_s: float) -> "Iterator[News]":
     """As `trail.follow`, for ever: a socket that closes is opened again, and nothing is missed."""
+    from threading import Event
+
+    from audit.reading_streams import Told
     from query import trail
 
     if isinstance(store, ReadSocket):
@@ -202,26 +197,6 @@ def follow(store: Store, after_seq: int, request: Request, quiet_s: float) -> "I
                 yield trail.News([], (), upto)
         return
     yield from trail.follow(store, after_seq, request, Event(), quiet_s=quiet_s)
-
-
-def _pages(store: StorePaths, after_seq: int, request: Request) -> Iterator[Rows]:
-    from query import engine
-
-    for page in engine.pages(store, request, after_seq, PAGE_ROWS):
-        yield Rows(engine.rows_of(page.table), page.upto, page.damaged)
-
-
-def _follow(store: StorePaths, after_seq: int, request: Request, quiet_s: float) -> Iterator[Told]:
-    from audit.call import wall_clock
-    from query import trail
-
-    pace = min(max(quiet_s, QUIET_S[0]), QUIET_S[1])
-    for news in trail.follow(store, after_seq, request, Event(), quiet_s=pace):
-        now = views.collector(store, wall_clock())
-        yield Told(news.rows, news.gaps, news.upto, now)
-
-
-VERBS["pages"], VERBS["follow"] = _pages, _follow
 
 
 def word_types(function: Callable[..., Any]) -> tuple[dict[str, Any], set[str]]:
@@ -241,8 +216,12 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     from typing import get_type_hints
 
     from query.engine import Count
+    from query.run_list import RunList
+    from query.situation import Situation
+    from query.status import Status
 
-    hints = get_type_hints(function, localns={"Count": Count})
+    later = {kind.__name__: kind for kind in (Count, RunList, Situation, Status)}
+    hints = get_type_hints(function, localns=later)
     hints.pop("store")
     return hints
 

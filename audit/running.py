@@ -4,17 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from audit import page_runs, questions, tables, wiring
+from audit import page_runs, questions, reads, wiring
 from audit import screen as output
 from audit.asking import Asked, Question, described
 from audit.call import Call
-from audit.nothing import tell_nothing
 from audit.render_time import clock, count
 from audit.screen import Screen
 from audit_events.errors import Exit
-from audit_events.layout import StorePaths
 from query.contracts import Answer, Window
-from query.run_list import RunList, newest_runs
+from query.run_list import RunList
 
 DEFAULT_RUNS: Final = 20
 DEFAULT_SPAN_US: Final = 24 * 3600 * 1_000_000
@@ -40,12 +38,14 @@ def runs(
 ) -> Exit:
     """Print the runs; PARTIAL if there is none and the record has gaps."""
     wanted = wanted or Wanted()
-    store, screen, now = wiring.find_store(call), output.screen(call), call.now()
+    store, screen, now = wiring.find_trail(call), output.screen(call), call.now()
     ask, typed = with_default_window(questions.ask(call, store, asked, list(words)), now)
     for warning in ask.warnings:
         screen.voice.warning(warning)
-    found = newest_runs(store, ask.request(wanted.limit), now, outside=wanted.outside)
+    found = reads.newest_runs(store, ask.request(wanted.limit), now, outside=wanted.outside)
     if wanted.format != "table":
+        from audit import tables
+
         rows = [page_runs.run_data(item) for item in found.runs]
         tables.put_rows(screen, wanted.format, page_runs.DATA_COLUMNS, rows)
     else:
@@ -65,7 +65,7 @@ def with_default_window(ask: Question, now: int) -> tuple[Question, bool]:
     return replace(ask, window=window), False
 
 
-def _header(call: Call, store: StorePaths, ask: Question, wanted: Wanted, *, typed: bool) -> str:
+def _header(call: Call, store: reads.Store, ask: Question, wanted: Wanted, *, typed: bool) -> str:
     newest = "all" if wanted.limit is None else f"newest {count(wanted.limit)}"
     if typed:
         parts = [*described(ask, call.now()), newest]
@@ -73,11 +73,11 @@ def _header(call: Call, store: StorePaths, ask: Question, wanted: Wanted, *, typ
         bare = replace(ask, window=Window())
         parts = [*described(bare, call.now()), f"{newest} of the last {DEFAULT_SPAN}"]
     parts.append(f"times {clock(call.now(), ask.zone)[8:]}")
-    return " · ".join([*parts, wiring.host_name(call), wiring.store_id(store)])
+    return " · ".join([*parts, wiring.host_name(call), reads.store_id(store)])
 
 
 def _concluded(
-    call: Call, store: StorePaths, ask: Question, found: RunList, screen: Screen, wanted: Wanted
+    call: Call, store: reads.Store, ask: Question, found: RunList, screen: Screen, wanted: Wanted
 ) -> Exit:
     if found.runs:
         screen.remark(page_runs.summary(found, call.prog, screen.glyphs), quiet=wanted.quiet)
@@ -86,5 +86,7 @@ def _concluded(
         screen.remark(f"{processes} outside any sandbox left out; --all", quiet=wanted.quiet)
     if found.runs:
         return Exit.DONE
+    from audit.nothing import tell_nothing
+
     answer = Answer([], False, found.searched, 0, found.gaps)
     return tell_nothing(store, ask, answer, screen, call.now(), "run")

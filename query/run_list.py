@@ -1,23 +1,18 @@
 """The newest runs and what was refused in them, from SQLite alone as far as the filters allow."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from audit_events.errors import UsageError
 from audit_events.layout import StorePaths
-from policies.glob import name_glob
 from query.contracts import Gap, Request, Window
-from query.filters import encodable, filter_named, is_included
 from query.runs import OUTSIDE, Run, with_runs_resolved
 from query.snapshot import read_gaps, read_meta, reading
 
 # A run whose newest event is younger than this is still going on, as far as anybody can tell.
 LIVE_US: Final = 60_000_000
-# What the counters know of a run; every other filter asks the events.
-_COUNTED: Final = ("sandbox", "host", "run", "decision")
 _COLUMNS: Final = ", ".join(Run.__dataclass_fields__)
 _MIN: Final = -(1 << 63)
 _MAX: Final = (1 << 63) - 1
@@ -72,13 +67,14 @@ def newest_runs(store: StorePaths, request: Request, now: int, *, outside: bool 
 def _matching(
     store: StorePaths, con: sqlite3.Connection, request: Request, *, outside: bool
 ) -> Iterator[Run]:
-    counted = request.window.clock == "event" and set(request.values) <= set(_COUNTED)
-    among = None if counted else _having_events(store, request)
-    tests = [_test(flag, values) for flag, values in request.values.items() if flag in _COUNTED]
     where = "true" if outside else f"NOT {OUTSIDE}"
-    for run in _in_window(con, request.window, where):
-        if all(test(run) for test in tests) and (among is None or run.correlation_id in among):
-            yield run
+    found = _in_window(con, request.window, where)
+    if request.window.clock == "event" and not request.values:
+        return found
+    # Filters bring the globs and perhaps the engine; the plain list starts without.
+    from query.run_filters import matching
+
+    return matching(store, request, found)
 
 
 def _in_window(con: sqlite3.Connection, window: Window, where: str) -> Iterator[Run]:
@@ -104,38 +100,6 @@ def _bounds(window: Window) -> tuple[int, int]:
         _MIN if window.since is None else window.since,
         _MAX if window.until is None else window.until,
     )
-
-
-def _test(flag: str, values: Sequence[str]) -> Callable[[Run], bool]:
-    """Whether a run passes a filter: values widen, `!value` leaves out."""
-    wanted = [_one(flag, value) for value in values if is_included(value)]
-    unwanted = [_one(flag, value[1:]) for value in values if not is_included(value)]
-    return lambda run: (
-        (not wanted or any(test(run) for test in wanted))
-        and not any(test(run) for test in unwanted)
-    )
-
-
-def _one(flag: str, value: str) -> Callable[[Run], bool]:
-    value = encodable(value.removeprefix("\\"))
-    if flag == "run":
-        return lambda run: run.correlation_id.startswith(value)
-    if flag == "decision":
-        word = filter_named(flag).known(value)
-        return lambda run: bool({"allow": run.allow, "deny": run.deny}.get(word, run.other))
-    try:
-        glob = name_glob(value)
-    except ValueError as error:
-        raise UsageError(f"--{flag} {value}: {error}") from None
-    if flag == "host":
-        return lambda run: glob.matches(run.host) if value else not run.host
-    return lambda run: glob.matches(run.sandbox) if value else not run.sandbox
-
-
-def _having_events(store: StorePaths, request: Request) -> frozenset[str]:
-    from query.stats import runs_of_events
-
-    return runs_of_events(store, request)
 
 
 def _listed(con: sqlite3.Connection, run: Run, now: int) -> Listed:

@@ -1,10 +1,9 @@
-"""What the situation, status and gaps screens show: SQLite only, so that they start at once."""
+"""What commands look up in a store before they ask: SQLite only, so that they start at once."""
 
 import json
 import os
 import sqlite3
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -20,7 +19,6 @@ HOUR_US: Final = 60 * MINUTE_US
 DAY_US: Final = 24 * HOUR_US
 # A collector writes its heartbeat far more often; after this it hangs.
 HEARTBEAT_STALE_US: Final = MINUTE_US
-TOP_DENIED: Final = 3
 MAX_SANDBOXES: Final = 1000
 
 CollectorState = Literal["never", "running", "hanging", "stopped", "dead"]
@@ -47,136 +45,10 @@ class Cursor:
     updated_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Events by decision in a stretch of time (repeats counted), and masked secrets."""
-
-    allow: int
-    deny: int
-    unknown: int
-    masked: int
-    events: int
-
-
-@dataclass(frozen=True, slots=True)
-class Denied:
-    """Refusals of one cause in a run; `event` is the newest of them."""
-
-    count: int
-    event: Row
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """Everything on the first screen; times in µs."""
-
-    store: str
-    last_seq: int
-    collector: Collector
-    sources: tuple[SourceState, ...]
-    open_gaps: tuple[Gap, ...]
-    cursors: tuple[Cursor, ...]
-    today: Totals
-    last_hour: Totals
-    last_run: Run | None
-    denied: tuple[Denied, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """Events not yet in the archive, and when the oldest of them came (µs)."""
-
-    events: int
-    oldest_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """The archive as a whole; `first_date` and `last_date` as the partitions are named."""
-
-    days: int
-    files: int
-    events: int
-    bytes: int
-    first_date: str | None
-    last_date: str | None
-    min_seq: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Completeness:
-    """Whether what was read is what was stored, by arrival in [since, until), whole hours."""
-
-    since: int
-    until: int
-    seen: int
-    stored: int
-    rejected: Mapping[str, int]
-    filtered: Mapping[str, int]
-    skewed: int
-    gaps: tuple[Gap, ...]
-
-    @property
-    def balances(self) -> bool:
-        """True if every record read is stored, rejected or left out for a reason."""
-        return self.seen == self.stored + sum(self.rejected.values()) + sum(self.filtered.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Everything on the status screen; times in µs."""
-
-    store: str
-    last_seq: int
-    collector: Collector
-    sources: tuple[SourceState, ...]
-    stored_today: Mapping[str, int]
-    waiting: Waiting
-    archive: Archive
-    cursors: tuple[Cursor, ...]
-    completeness: Completeness
-
-
-def situation(store: StorePaths, now: int, midnight: int) -> Situation:
-    """The situation at `now`; `midnight` is when today began in the display zone (both µs)."""
-    with reading(store) as con:
-        meta = read_meta(con)
-        run = runs.last_run(con)
-        return Situation(
-            store=str(meta["store"]),
-            last_seq=number(meta, "last_seq"),
-            collector=_collector(meta, now),
-            sources=read_sources(con),
-            open_gaps=_open_gaps(con),
-            cursors=_cursors(store),
-            today=_totals(con, midnight, now),
-            last_hour=_totals(con, now - HOUR_US, now),
-            last_run=run,
-            denied=_denied(con, run) if run else (),
-        )
-
-
-def status(store: StorePaths, now: int, midnight: int, period: int = DAY_US) -> Status:
-    """The state of every part at `now`, and completeness over the `period` before it (µs)."""
-    with reading(store) as con:
-        meta = read_meta(con)
-        return Status(
-            store=str(meta["store"]),
-            last_seq=number(meta, "last_seq"),
-            collector=_collector(meta, now),
-            sources=read_sources(con),
-            stored_today=_stored(con, midnight),
-            waiting=_waiting(con, number(meta, "sealed_upto")),
-            archive=_archive(con),
-            cursors=_cursors(store),
-            completeness=_completeness(con, now - period, now),
-        )
-
-
 def collector(store: StorePaths, now: int) -> Collector:
     """Who collects into this store at `now`, or did."""
     with reading(store) as con:
-        return _collector(read_meta(con), now)
+        return collector_of(read_meta(con), now)
 
 
 def gaps(store: StorePaths, window: Window | None = None) -> tuple[Gap, ...]:
@@ -188,7 +60,15 @@ def gaps(store: StorePaths, window: Window | None = None) -> tuple[Gap, ...]:
 
 def cursors(store: StorePaths) -> tuple[Cursor, ...]:
     """The named exports and how far each has come; none where control.db cannot be read."""
-    return _cursors(store)
+    if not store.control.exists():
+        return ()
+    uri = store.control.resolve().as_uri() + "?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as con:
+            rows = con.execute("SELECT name, seq, updated_at FROM cursors ORDER BY name").fetchall()
+    except sqlite3.Error:
+        return ()
+    return tuple(Cursor(*row) for row in rows)
 
 
 def known_sandboxes(store: StorePaths) -> list[str]:
@@ -204,7 +84,7 @@ def known_sandboxes(store: StorePaths) -> list[str]:
 def hot_denies(store: StorePaths, limit: int = HOT_DENIES) -> list[Row]:
     """The newest refusals, newest first, with the columns that the collector keeps hot."""
     with reading(store) as con:
-        return _hot(con, str(read_meta(con)["store"]), limit)
+        return hot_rows(con, str(read_meta(con)["store"]), limit)
 
 
 def last_run(store: StorePaths, back: int = 0, sandbox: str | None = None) -> Run | None:
@@ -237,7 +117,8 @@ def newest_seq(store: StorePaths) -> int:
         return number(read_meta(con), "last_seq")
 
 
-def _collector(meta: Mapping[str, Any], now: int) -> Collector:
+def collector_of(meta: Mapping[str, Any], now: int) -> Collector:
+    """Who collects at `now` (µs), as the store's own facts say."""
     try:
         told = json.loads(meta.get("collector") or "{}")
     except ValueError:
@@ -268,116 +149,7 @@ def _alive(pid: object) -> bool:
     return True
 
 
-def _open_gaps(con: sqlite3.Connection) -> tuple[Gap, ...]:
-    rows = con.execute(
-        "SELECT id, source, from_ts, to_ts, reason, count, seq FROM gaps WHERE to_ts IS NULL"
-        " ORDER BY from_ts, id"
-    )
-    return tuple(Gap(*row) for row in rows)
-
-
-def _cursors(store: StorePaths) -> tuple[Cursor, ...]:
-    """None where control.db cannot be read: it must not take the first screen with it."""
-    if not store.control.exists():
-        return ()
-    uri = store.control.resolve().as_uri() + "?mode=ro"
-    try:
-        with closing(sqlite3.connect(uri, uri=True)) as con:
-            rows = con.execute("SELECT name, seq, updated_at FROM cursors ORDER BY name").fetchall()
-    except sqlite3.Error:
-        return ()
-    return tuple(Cursor(*row) for row in rows)
-
-
-def _totals(con: sqlite3.Connection, since: int, until: int) -> Totals:
-    """By event time, to the minute."""
-    rows = con.execute(
-        "SELECT decision, sum(n), sum(masked) FROM minutes"
-        " WHERE minute BETWEEN ? AND ? AND kind IN ('decision', 'tool_call') GROUP BY decision",
-        (since // MINUTE_US, until // MINUTE_US),
-    ).fetchall()
-    by_decision = {decision: n for decision, n, _ in rows}
-    return Totals(
-        allow=by_decision.get("allow", 0),
-        deny=by_decision.get("deny", 0),
-        unknown=by_decision.get("unknown", 0),
-        masked=sum(masked for _, _, masked in rows),
-        events=sum(by_decision.values()),
-    )
-
-
-def _hot(con: sqlite3.Connection, store: str, limit: int) -> list[Row]:
+def hot_rows(con: sqlite3.Connection, store: str, limit: int) -> list[Row]:
+    """As `hot_denies`, inside a transaction; `store` is its short name."""
     rows = con.execute("SELECT seq, event FROM denies ORDER BY seq DESC LIMIT ?", (limit,))
     return [{"event_id": f"{store}-{seq}", **json.loads(event)} for seq, event in rows]
-
-
-def _denied(con: sqlite3.Connection, run: Run) -> tuple[Denied, ...]:
-    """The most frequent causes among the hot refusals of a run, each with its newest event."""
-    counts: Counter[tuple[object, ...]] = Counter()
-    newest: dict[tuple[object, ...], Row] = {}
-    for row in _hot(con, str(read_meta(con)["store"]), HOT_DENIES):
-        if row.get("correlation_id") == run.correlation_id:
-            cause = _cause(row)
-            counts[cause] += row.get("count") or 0
-            newest.setdefault(cause, row)
-    return tuple(Denied(n, newest[cause]) for cause, n in counts.most_common(TOP_DENIED))
-
-
-def _cause(row: Row) -> tuple[object, ...]:
-    thing = row.get("path") or row.get("dst") or row.get("target")
-    return row.get("policy_rule") or row.get("enforcer"), row.get("access"), thing
-
-
-def _stored(con: sqlite3.Connection, since: int) -> Mapping[str, int]:
-    return dict(
-        con.execute(
-            "SELECT source, sum(n) FROM tallies WHERE outcome = 'stored' AND hour >= ?"
-            " GROUP BY source",
-            (since // HOUR_US,),
-        ).fetchall()
-    )
-
-
-def _waiting(con: sqlite3.Connection, sealed_upto: int) -> Waiting:
-    events, oldest = con.execute(
-        "SELECT coalesce(sum(rows), 0), min(observed_at) FROM batches WHERE first_seq > ?",
-        (sealed_upto,),
-    ).fetchone()
-    return Waiting(events, oldest)
-
-
-def _archive(con: sqlite3.Connection) -> Archive:
-    row = con.execute(
-        "SELECT count(DISTINCT date), count(*), coalesce(sum(rows), 0), coalesce(sum(bytes), 0),"
-        " min(date), max(date), min(min_seq) FROM files"
-    ).fetchone()
-    return Archive(*row)
-
-
-def _completeness(con: sqlite3.Connection, since: int, until: int) -> Completeness:
-    first = since // HOUR_US
-    rows = con.execute(
-        "SELECT outcome, reason, sum(n) FROM tallies WHERE hour >= ? GROUP BY outcome, reason",
-        (first,),
-    ).fetchall()
-    skewed = con.execute(
-        "SELECT coalesce(sum(skewed), 0) FROM hours WHERE hour >= ?", (first,)
-    ).fetchone()[0]
-    return Completeness(
-        since=since,
-        until=until,
-        seen=_sum(rows, "seen"),
-        stored=_sum(rows, "stored"),
-        rejected=_reasons(rows, "rejected"),
-        filtered=_reasons(rows, "filtered"),
-        skewed=skewed,
-        gaps=read_gaps(con, Window(since, until)),
-    )
-
-
-def _sum(rows: Iterable[tuple[str, str, int]], outcome: str) -> int:
-    return sum(n for found, _, n in rows if found == outcome)
-
-
-def _reasons(rows: Iterable[tuple[str, str, int]], outcome: str) -> Mapping[str, int]:
-    return {reason: n for found, reason, n in rows if found == outcome}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from audit_events.layout import CONTROL_DDL
-from query import views
+from query import situation, status, views
 from query.contracts import Gap, Window
 from tests.query.stores import T0, StoreWriter, event
 
@@ -51,15 +51,15 @@ def store(make_store: Any) -> StoreWriter:
 
 def test_the_situation_counts_today_and_the_last_hour(store: StoreWriter) -> None:
     """Decisions and tool calls by their own time; repeats count; notices do not."""
-    found = views.situation(store.paths, NOW, MIDNIGHT)
+    found = situation.situation(store.paths, NOW, MIDNIGHT)
     assert (found.store, found.last_seq) == ("7kq2m", 35)
-    assert found.last_hour == views.Totals(allow=30, deny=5, unknown=0, masked=1, events=35)
+    assert found.last_hour == situation.Totals(allow=30, deny=5, unknown=0, masked=1, events=35)
     assert found.today.deny == 12
 
 
 def test_the_situation_tells_the_last_run_and_what_it_was_refused(store: StoreWriter) -> None:
     """The most frequent causes first, each with its newest event."""
-    found = views.situation(store.paths, NOW, MIDNIGHT)
+    found = situation.situation(store.paths, NOW, MIDNIGHT)
     assert found.last_run is not None
     assert found.last_run.correlation_id == "7f3a91c2"
     assert [(d.count, d.event["event_id"]) for d in found.denied] == [
@@ -69,13 +69,13 @@ def test_the_situation_tells_the_last_run_and_what_it_was_refused(store: StoreWr
 
 def test_the_situation_tells_open_gaps_only(store: StoreWriter) -> None:
     """What is closed is history, for `gaps`."""
-    found = views.situation(store.paths, NOW, MIDNIGHT)
+    found = situation.situation(store.paths, NOW, MIDNIGHT)
     assert found.open_gaps == (Gap(2, "unified-log", T0, None, "no rights", None, None),)
 
 
 def test_status_tells_what_waits_and_what_is_archived(store: StoreWriter) -> None:
     """Sealed rows that are still in the spool do not wait."""
-    found = views.status(store.paths, NOW, MIDNIGHT)
+    found = status.status(store.paths, NOW, MIDNIGHT)
     assert (found.waiting.events, found.archive.events, found.archive.files) == (21, 14, 2)
     assert found.waiting.oldest_at == event(15)["observed_at"]
     assert found.stored_today == {"openclaw": 35}
@@ -83,12 +83,12 @@ def test_status_tells_what_waits_and_what_is_archived(store: StoreWriter) -> Non
 
 def test_completeness_balances_or_says_that_it_does_not(store: StoreWriter) -> None:
     """seen = stored + rejected + filtered, over the period asked for."""
-    found = views.status(store.paths, NOW, MIDNIGHT).completeness
+    found = status.status(store.paths, NOW, MIDNIGHT).completeness
     assert (found.seen, found.stored) == (38, 35)
     assert (found.rejected, found.filtered) == ({"bad-time": 2}, {"blank": 1})
     assert found.balances
     assert [gap.id for gap in found.gaps] == [2]
-    longer = views.status(store.paths, NOW, MIDNIGHT, period=7 * views.DAY_US).completeness
+    longer = status.status(store.paths, NOW, MIDNIGHT, period=7 * views.DAY_US).completeness
     assert (longer.seen, longer.balances) == (1038, False)
 
 
@@ -112,14 +112,16 @@ def test_a_collector_is_what_its_process_is(store: StoreWriter, told: Any, state
 
 def test_cursors_come_from_the_control_file(store: StoreWriter) -> None:
     """No such file, or a damaged one, takes nothing else with it."""
-    assert views.situation(store.paths, NOW, MIDNIGHT).cursors == ()
+    assert situation.situation(store.paths, NOW, MIDNIGHT).cursors == ()
     with sqlite3.connect(store.paths.control) as con:
         con.executescript(CONTROL_DDL)
         con.execute("INSERT INTO cursors VALUES ('splunk', 30, 5)")
     con.close()
-    assert views.situation(store.paths, NOW, MIDNIGHT).cursors == (views.Cursor("splunk", 30, 5),)
+    assert situation.situation(store.paths, NOW, MIDNIGHT).cursors == (
+        views.Cursor("splunk", 30, 5),
+    )
     store.paths.control.write_bytes(b"garbage" * 100)
-    assert views.situation(store.paths, NOW, MIDNIGHT).cursors == ()
+    assert situation.situation(store.paths, NOW, MIDNIGHT).cursors == ()
 
 
 def test_gaps_are_those_that_overlap(store: StoreWriter) -> None:
