@@ -13,6 +13,7 @@ from audit_events.schema import COLUMN_NAMES, COLUMNS
 from query.contracts import Damaged, Row
 from query.predicates import Clause
 from query.snapshot import Part, Snapshot
+from query.watch import current
 
 # A query is a guest on the machine that runs the agents; what does not fit goes to <store>/tmp.
 MEMORY_LIMIT: Final = "1GB"
@@ -235,6 +236,8 @@ class Reader:
             self._timer.join()
             self._timer = None
         if self._con is not None:
+            if watch := current():
+                watch.let_go(self._con)
             self._con.close()
             self._con = None
 
@@ -243,10 +246,11 @@ def open_engine(files: Iterable[str], scratch: Path, *, threads: int = THREADS) 
     """A DuckDB that can read these files and nothing else of the machine, and no network."""
     import duckdb
 
+    watch = current()
     con = duckdb.connect(
         config={
             "threads": threads,
-            "memory_limit": MEMORY_LIMIT,
+            "memory_limit": (watch and watch.memory) or MEMORY_LIMIT,
             "temp_directory": str(scratch.absolute()),
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
@@ -254,6 +258,8 @@ def open_engine(files: Iterable[str], scratch: Path, *, threads: int = THREADS) 
         }
     )
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
+    if watch:
+        watch.take(con)
     con.execute("SET TimeZone = 'UTC'")
     con.execute(f"SET allowed_paths = [{listed}]")
     # With external access off DuckDB also takes a path as it stands: `[` in it is no pattern.
@@ -344,7 +350,8 @@ def _refused(error: Exception) -> QueryError:
     import duckdb
 
     if isinstance(error, duckdb.OutOfMemoryException):
-        return QueryError(f"the query needs more than {MEMORY_LIMIT}", hint="narrow it: --since 1d")
+        limit = ((watch := current()) and watch.memory) or MEMORY_LIMIT
+        return QueryError(f"the query needs more than {limit}", hint="narrow it: --since 1d")
     if isinstance(error, duckdb.InterruptException):
         return QueryError("the query took longer than it may")
     # The engine's text may quote values of events.

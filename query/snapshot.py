@@ -11,6 +11,7 @@ from audit_events.layout import StorePaths
 from audit_events.schema import SCHEMA_VERSION
 from audit_events.version import VERSION
 from query.contracts import Gap, Window
+from query.watch import SQLITE_STEPS, current
 
 # The writer holds the database for a commit (about 1 ms) or a recovery; then something is wrong.
 BUSY_TIMEOUT_S: Final = 10.0
@@ -157,6 +158,8 @@ def _connect(paths: StorePaths) -> sqlite3.Connection:
 
 def _opened(uri: str) -> sqlite3.Connection:
     con = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+    if watch := current():
+        con.set_progress_handler(lambda: watch.stopped, SQLITE_STEPS)
     try:
         con.execute("SELECT count(*) FROM meta").fetchone()
     except sqlite3.Error:

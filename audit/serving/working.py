@@ -1,0 +1,178 @@
+"""Queries in worker threads: so many at once, so many waiting, each with an end."""
+
+import asyncio
+import contextlib
+import contextvars
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+from fastapi import Request
+
+from audit.serving.errors import RefusedError, busy
+from audit.serving.metrics import Metrics
+from audit.serving.service import Limits, Service
+from query.watch import Watch, watched
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# An interrupt between two statements is lost, so it is said again.
+_AGAIN_S: Final = 0.05
+# Python that runs in no engine cannot be ended: after this the caller is told, and the thread goes
+# on alone. It keeps its place among those at work.
+_PATIENCE_S: Final = 2.0
+
+
+class Workers:
+    """The threads that ask, and who waits for one. Belongs to one event loop."""
+
+    def __init__(self, limits: Limits, metrics: Metrics) -> None:
+        self._limits = limits
+        self._metrics = metrics
+        self._free = asyncio.Semaphore(limits.queries)
+        self._waiting = 0
+        self._threads = ThreadPoolExecutor(limits.queries, thread_name_prefix="query")
+
+    @contextlib.asynccontextmanager
+    async def place(self) -> AsyncIterator[Callable[[asyncio.Future[Any]], None]]:
+        """A place at work; Refused (503) where too many wait. What is kept holds the place on."""
+        if self._free.locked() and self._waiting >= self._limits.waiting:
+            self._metrics.query("refused")
+            raise busy("too many queries are waiting")
+        self._waiting += 1
+        self._metrics.waiting = self._waiting
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
+            self._metrics.waiting = self._waiting
+        self._metrics.running += 1
+        kept: list[asyncio.Future[Any]] = []
+        try:
+            yield kept.append
+        finally:
+            if kept and not kept[0].done():
+                kept[0].add_done_callback(lambda _: self._leave())
+            else:
+                self._leave()
+
+    def _leave(self) -> None:
+        self._metrics.running -= 1
+        self._free.release()
+
+    def start(self, ask: Callable[[], T], watch: Watch) -> asyncio.Future[T]:
+        """Run it in a thread, under a watch."""
+
+        def work() -> T:
+            with watched(watch):
+                return ask()
+
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return loop.run_in_executor(self._threads, context.run, work)
+
+    def close(self) -> None:
+        """No query begins any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+async def run(
+    service: Service,
+    request: Request,
+    function: Callable[P, T],
+    *words: P.args,
+    **named: P.kwargs,
+) -> T:
+    """What `function` gives, run in a thread within the limits.
+
+    Refused: 503 where too many wait, 504 at the time limit, when the engine is interrupted; a
+    client that goes away interrupts it too (499, which nobody hears). Errors of the function come
+    as they are.
+    """
+    async with _gone(request) as gone:
+        return await _bounded(service, gone, lambda: function(*words, **named))
+
+
+async def steps(
+    service: Service,
+    function: Callable[Concatenate[P], Iterator[T]],
+    *words: P.args,
+    **named: P.kwargs,
+) -> AsyncIterator[T]:
+    """The items of `function`'s iterator, each step run as `run` does, with a limit of its own.
+
+    Between steps nobody holds a place, so a slow reader keeps no other from asking. Whoever
+    streams these as an answer need not look for the client: the answer's task is cancelled.
+    """
+    iterator = function(*words, **named)
+    never = asyncio.Event()
+    end = object()
+    try:
+        while (item := await _bounded(service, never, lambda: next(iterator, end))) is not end:
+            yield item  # type: ignore[misc]
+    finally:
+        if close := getattr(iterator, "close", None):
+            with contextlib.suppress(ValueError):  # still at work in its thread
+                close()
+
+
+async def _bounded(service: Service, gone: asyncio.Event, ask: Callable[[], T]) -> T:
+    limits, metrics = service.limits, service.metrics
+    watch = Watch(limits.query_memory)
+    async with service.workers.place() as keep:
+        began = time.monotonic()
+        work = service.workers.start(ask, watch)
+        keep(work)
+        left = asyncio.ensure_future(gone.wait())
+        try:
+            await asyncio.wait(
+                (work, left), timeout=limits.query_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if work.done():
+                metrics.query("answered")
+                return work.result()
+            metrics.query("interrupted")
+            raise _left() if left.done() else _too_long(limits.query_s)
+        finally:
+            left.cancel()
+            if not work.done():
+                await asyncio.shield(_end(work, watch))
+            metrics.query_s += time.monotonic() - began
+
+
+async def _end(work: asyncio.Future[T], watch: Watch) -> None:
+    """Interrupt until it has ended, or for _PATIENCE_S; then go on interrupting without us."""
+    until = time.monotonic() + _PATIENCE_S
+    while not work.done() and time.monotonic() < until:
+        watch.stop()
+        await asyncio.wait((work,), timeout=_AGAIN_S)
+    work.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+def _too_long(seconds: float) -> RefusedError:
+    return RefusedError(
+        504, "E_QUERY_TIME", f"the query took longer than {seconds:g} s", hint="narrow it: since=1h"
+    )
+
+
+def _left() -> RefusedError:
+    return RefusedError(499, "E_GONE", "the client went away")
+
+
+@contextlib.asynccontextmanager
+async def _gone(request: Request) -> AsyncIterator[asyncio.Event]:
+    """An event that is set when the client goes away."""
+    gone = asyncio.Event()
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    task = asyncio.ensure_future(watch())
+    try:
+        yield gone
+    finally:
+        task.cancel()
