@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.ready
 SEED   ?= $(shell date +%Y%m%d)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo check test torture bench man wheel constraints examples clean
+.PHONY: help dev demo check test torture bench soak man wheel constraints examples clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ torture: $(STAMP) ## kills, damage and fuzz with full figures; writes docs/guara
 
 bench: $(STAMP) ## rate, memory, live latency, start-up; writes bench/RESULTS.md
 	$(BIN)/python bench/run.py $(BENCH)
+
+soak: $(STAMP) ## half an hour of everything at once; writes bench/SOAK.md
+	$(BIN)/python bench/soak.py $(SOAK)
 
 man: $(STAMP) ## write the man pages to build/man, from the text of --help
 	$(BIN)/python -m audit.manual build/man

@@ -1,0 +1,182 @@
+"""The page of the soak: how it went over time, what was done, and whether all of it held."""
+
+import statistics
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from measure import Table, facts
+from run import revision
+from soak_watch import Sample, medians
+
+if TYPE_CHECKING:
+    from soak import Room, Soak
+
+# A young process still fills its caches.
+WARM_UP_S = 120.0
+SEGMENTS = 6
+WITHIN = 0.10
+FLAT_DESCRIPTORS = 3
+# After an outage the reader may be late for as long as the backlog takes.
+GRACE_S = 15.0
+LAG_P99_S = 2.0
+
+
+def per_source(room: "Room") -> dict[str, dict[str, int]]:
+    """How many events of each source are stored, and how many different ones."""
+    number = "CASE source WHEN 'oslog' THEN CAST(regexp_extract(path, '[0-9]+$') AS BIGINT) "
+    number += "ELSE latency_us END"
+    asked = f"SELECT source, count(*) AS stored, count(DISTINCT {number}) AS different,"
+    asked += f" max({number}) AS last FROM events WHERE kind = 'decision' GROUP BY source"
+    return {row["source"]: row for row in room.ask("sql", asked)}
+
+
+def exact_table(given: dict[str, int], found: dict[str, dict[str, int]]) -> tuple[Table, bool]:
+    """Given and stored side by side."""
+    table = Table(
+        "Exactly once",
+        "Each event carries a number of its own; a source is whole when as many are stored as were"
+        " written, all different, up to the last.",
+        ("source", "written", "stored", "different", "exact"),
+    )
+    whole = True
+    for name, count in given.items():
+        row = found.get(name, {"stored": 0, "different": 0, "last": 0})
+        exact = row["stored"] == row["different"] == row["last"] == count
+        whole = whole and exact
+        cells = (f"{count:,}", f"{row['stored']:,}", f"{row['different']:,}")
+        table.add(name, *cells, "yes" if exact else "NO")
+    return table, whole
+
+
+def quiet(soak: "Soak", at: float) -> bool:
+    """Whether nothing that holds events up was done at that moment or just before."""
+    held = [(a, b) for a, b, text in soak.room.happened if "log stream" not in text]
+    return not any(since - 1 <= at <= until + GRACE_S for since, until in held)
+
+
+def time_table(soak: "Soak") -> Table:
+    """How it went, in segments."""
+    table = Table(
+        "Over time",
+        "Medians of each segment, in brackets the largest; lag is from the append of a line to its "
+        "print by `audit tail -f` in another process. Compaction runs in a child process.",
+        ("minutes", "RSS MB", "descriptors", "children MB", "lag p50 ms", "lag max ms",
+         "spool MB", "store MB"),
+    )  # fmt: skip
+    length = soak.seconds / SEGMENTS
+    table.add("start", *cells([s for s in soak.watch.samples if s.at < 10], soak, 0, 10))
+    for part in range(SEGMENTS):
+        low, high = part * length, (part + 1) * length
+        inside = [s for s in soak.watch.samples if low <= s.at < high]
+        table.add(f"{low / 60:.1f}-{high / 60:.1f}", *cells(inside, soak, low, high))
+    last = soak.seconds - 10
+    ending = [s for s in soak.watch.samples if last <= s.at < soak.seconds]
+    table.add("end", *cells(ending, soak, last, soak.seconds))
+    return table
+
+
+def cells(samples: list[Sample], soak: "Soak", low: float, high: float) -> list[str]:
+    """One row of the table."""
+    lags = [1000 * lag for at, lag in soak.probes.lags if low <= at < high]
+    if not samples or not lags:
+        return ["-"] * 7
+    spread = [
+        f"{statistics.median(values):.0f} ({max(values):.0f})"
+        for values in (
+            [s.rss_mb for s in samples],
+            [float(s.descriptors) for s in samples],
+            [s.children_mb for s in samples],
+        )
+    ]
+    end = samples[-1]
+    return [*spread, f"{statistics.median(lags):.0f}", f"{max(lags):,.0f}",
+            f"{end.spool_mb:.1f}", f"{end.store_mb:.0f}"]  # fmt: skip
+
+
+def memory_check(soak: "Soak") -> tuple[str, bool]:
+    """Minute by minute within ten percent of the middle, once warm."""
+    warm = min(WARM_UP_S, soak.seconds / 10)
+    samples = [s for s in soak.watch.samples if s.age > warm]
+    values = medians([(s.at, s.rss_mb) for s in samples], soak.seconds / 30)
+    middle = statistics.median(values)
+    low, high = min(values) / middle - 1, max(values) / middle - 1
+    text = f"RSS after {warm:.0f} s: {middle:.0f} MB, {low:+.1%} to {high:+.1%} by the minute"
+    return text, max(-low, high) <= WITHIN
+
+
+def descriptor_check(soak: "Soak") -> tuple[str, bool]:
+    """As many at the end as at the beginning."""
+    warm = min(WARM_UP_S, soak.seconds / 10)
+    samples = [s for s in soak.watch.samples if s.age > warm]
+    values = medians([(s.at, float(s.descriptors)) for s in samples], soak.seconds / 30)
+    most = max(s.descriptors for s in samples)
+    text = f"descriptors {min(values):.0f} to {max(values):.0f} by the minute, never over {most}"
+    return text, max(values) - min(values) <= FLAT_DESCRIPTORS
+
+
+def lag_check(soak: "Soak") -> tuple[str, bool]:
+    """Short while nothing happens, and no longer than the outage itself else."""
+    calm = sorted(lag for at, lag in soak.probes.lags if quiet(soak, at))
+    p99, worst = calm[int(len(calm) * 0.99)], max(lag for _, lag in soak.probes.lags)
+    longest = max(until - since for since, until, _ in soak.room.happened)
+    text = f"lag p50 {1000 * statistics.median(calm):.0f} ms, p99 {1000 * p99:.0f} ms, max"
+    text += f" {calm[-1]:.1f} s; with outages {worst:.1f} s (longest outage {longest:.1f} s)"
+    return text, p99 <= LAG_P99_S and worst <= longest + GRACE_S
+
+
+def reader_check(soak: "Soak") -> tuple[str, bool]:
+    """The reader that followed all the while printed each probe once, from its first on."""
+    printed = soak.probes.numbers
+    asked = "SELECT count(*) AS n FROM events WHERE sandbox = 'probe'"
+    asked += f" AND latency_us >= {min(printed)}"
+    stored = int(soak.room.ask("sql", asked)[0]["n"])
+    text = f"the reader printed {len(printed):,} of {stored:,} probes, {len(set(printed)):,}"
+    return f"{text} different", len(printed) == len(set(printed)) == stored
+
+
+def gap_check(soak: "Soak") -> tuple[str, bool]:
+    """Each outage of the log is told, none is left open, and nobody else had one.
+
+    A collector that ends right after the log does has said nothing yet: its heir reads that back.
+    """
+    gaps, begun = soak.room.ask("gaps"), time.time() - soak.room.now
+    stops = [begun + since for since, _, text in soak.room.happened if "collector" in text]
+    told = [
+        kill
+        for kill in soak.room.log_kills
+        if any(g["since"] / 1e6 - 2 <= kill <= (g["until"] or 0) / 1e6 + 2 for g in gaps)
+        or any(0 <= stop - kill < GRACE_S for stop in stops)
+    ]
+    sources, open_ = {gap["source"] for gap in gaps}, sum(gap["until"] is None for gap in gaps)
+    text = f"{len(gaps)} gaps of {', '.join(sorted(sources)) or 'nobody'}; {len(told)} of "
+    text += f"{len(soak.room.log_kills)} kills of log are told by one; {open_} open"
+    return text, len(told) == len(soak.room.log_kills) and not open_ and sources == {"oslog"}
+
+
+def dense_check(soak: "Soak") -> tuple[str, bool]:
+    """The numbers of the trail have no hole."""
+    row = soak.room.ask("sql", "SELECT count(*) AS n, max(seq) AS last FROM events")[0]
+    return f"{int(row['n']):,} rows, last seq {int(row['last']):,}", row["n"] == row["last"]
+
+
+def page(soak: "Soak", rate: int, given: dict[str, int]) -> tuple[str, bool]:
+    """The result, and whether everything held."""
+    exact, whole = exact_table(given, per_source(soak.room))
+    checks = [check(soak) for check in (memory_check, descriptor_check, lag_check, reader_check,
+                                        gap_check, dense_check)]  # fmt: skip
+    checks.append((f"{sum(given.values()):,} events, each stored once", whole))
+    done = Table("What was done", "Minutes since the start.", ("at", "took s", "what"))
+    for since, until, text in soak.room.happened:
+        done.add(f"{since / 60:.1f}", f"{until - since:.1f}", text)
+    lines = [f"- {'held' if good else 'DID NOT HOLD'}: {text}" for text, good in checks]
+    setting = [
+        f"- {datetime.now(UTC).date().isoformat()}, revision {revision()}",
+        f"- {soak.seconds / 60:.0f} minutes, {rate:,} events a second",
+        f"- the store's disk: {soak.disk.words}",
+        *facts(),
+    ]
+    tables = (time_table(soak), exact, done)
+    parts = ["# Soak", "Written by `make soak`; do not edit.", "\n".join(setting)]
+    parts += ["\n".join(lines), *(table.markdown().rstrip() for table in tables)]
+    return "\n\n".join(parts) + "\n", all(good for _, good in checks)
