@@ -5,16 +5,18 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from audit.call import Call
-from audit.render import Look
 from audit.render_flow import wrapped
 from audit.render_style import ASCII, UNICODE, Glyphs
 from audit.render_time import day
 from audit.say import Voice, is_terminal, speaks_utf8, wants_colour
 from audit_events.errors import UsageError
 from audit_events.text import terminal as harmless
+
+if TYPE_CHECKING:
+    from audit.render import Look
 
 MIN_COLUMNS: Final = 20
 REMARK_HANG: Final = 2
@@ -32,8 +34,10 @@ class Screen:
     glyphs: Glyphs
     colour: bool
 
-    def look(self, zone: tzinfo, now: int, *, pinned: bool = False) -> Look:
+    def look(self, zone: tzinfo, now: int, *, pinned: bool = False) -> "Look":
         """How lines are drawn here."""
+        from audit.render import Look
+
         today = day(now, zone)
         return Look(self.columns, zone, self.glyphs, self.colour, pinned, today)
 

@@ -1,31 +1,34 @@
-"""`audit status` and `audit gaps`: SQLite only, no flag parser where nothing is to be parsed."""
+"""`audit status` and `audit gaps`: SQLite only, no flag parser where nothing is to be parsed.
 
-import json as jsonlib
-from collections.abc import Sequence
+Each loads its own page only: loading is most of what they take.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Any
 
-from audit import page_gaps, page_status, reads, wiring
+from audit import reads, wiring
 from audit import render_time as times
 from audit import screen as output
-from audit.asking import Question
 from audit.call import Call
-from audit.heading import header
-from audit.page_situation import midnight
-from audit.paper import Paper
 from audit_events.errors import Exit
-from audit_events.version import VERSION
 from query.times import display_zone, window
 
 
 def status(call: Call, *, check: bool = False, json: bool = False) -> Exit:
     """Print the state of every part; with `check` only the verdict, which is the exit code too."""
+    from audit import page_status
+    from audit.page_situation import midnight
+    from audit.paper import Paper
+    from audit_events.version import VERSION
+
     store, screen = wiring.find_trail(call), output.screen(call)
     zone, now = display_zone(), call.now()
     found = reads.status(store, now, midnight(now, zone))
     free = reads.disk_free(store)
     verdict = Exit.DONE if page_status.healthy(found, free) else Exit.ANSWER_NO
     if json:
-        output.put([jsonlib.dumps(asdict(found))])
+        output.put(_as_json([found]))
     elif check:
         output.put([page_status.verdict(found, free)])
     else:
@@ -48,6 +51,10 @@ def gaps(
     quiet: bool = False,
 ) -> Exit:
     """Print the gaps of `span` = (since, until); `zone_asked` = (--utc, --tz)."""
+    from audit import page_gaps
+    from audit.asking import Question
+    from audit.heading import header
+
     now, zone = call.now(), display_zone(zone_asked[1], utc=zone_asked[0])
     store, screen = wiring.find_trail(call), output.screen(call)
     found, warnings = window(*span, None, "event", (now, zone))
@@ -55,7 +62,7 @@ def gaps(
         screen.voice.warning(warning)
     listed = [g for g in reads.gaps(store, found) if not source or g.source in (*source, "all")]
     if json:
-        output.put(["[" + ",\n".join(jsonlib.dumps(asdict(gap)) for gap in listed) + "]"])
+        output.put(("[" + ",\n".join(_as_json(listed)) + "]").split("\n"))
         return Exit.DONE
     asked = Question({"source": tuple(source)} if source else {}, found, zone)
     screen.remark(header(call, store, asked, "all gaps", zone=True), quiet=quiet)
@@ -66,3 +73,9 @@ def gaps(
     text = page_gaps.summary(listed, now=now, span_us=length) if listed else "no gap"
     screen.remark(text, quiet=quiet)
     return Exit.DONE
+
+
+def _as_json(found: Iterable[Any]) -> Iterable[str]:
+    import json
+
+    return (json.dumps(asdict(item)) for item in found)
