@@ -8,18 +8,23 @@ from typing import Final
 from audit import render_cells as cells
 from audit import render_time as times
 from audit.paper import Paper
+from audit.render_flow import flowed, wrapped
 from audit.render_style import Glyphs, safe
-from audit.render_width import fit_target
+from audit.render_width import fit_target, pad, width
 from query.contracts import Row
-from query.situation import Denied, Situation
+from query.situation import Situation
 from query.snapshot import SourceState
 from query.views import Collector
 
 _NAME_CELLS: Final = 11
 _STATE_CELLS: Final = 14
-_INDENT: Final = 14
+_COUNT_CELLS: Final = 14
 _RULE_CELLS: Final = 26
 _MARGIN: Final = 10
+# Below this the counts move left and the rules are no wider than they must be.
+_NARROW_BELOW: Final = 80
+_NARROW_COUNT_CELLS: Final = 4
+_MIN_TARGET_CELLS: Final = 12
 COLLECTOR_WORDS: Final = {
     "running": "healthy",
     "hanging": "HANGING",
@@ -64,9 +69,10 @@ def situation_lines(found: Situation, host: str, paper: Paper) -> list[str]:
     now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     moment: datetime = times.local(now, zone)
     head = f"{moment:%a %Y-%m-%d} {times.short_clock(now, zone)}"
-    lines = [f"{host} {glyphs.dot} store {found.store} {glyphs.dot} {head}", ""]
-    lines.append(_line("collector", *_collector(found, now)))
-    lines.append(_line("record", *_record(found, paper)))
+    title = f"{host} {glyphs.dot} store {found.store} {glyphs.dot} {head}"
+    lines = [*wrapped(title, paper.columns), ""]
+    lines += _line("collector", *_collector(found, now), paper)
+    lines += _line("record", *_record(found, paper), paper)
     lines += _exports(found, paper)
     hour = found.last_hour
     words = [f"{times.count(hour.allow)} allow", f"{times.count(hour.deny)} deny"]
@@ -74,13 +80,15 @@ def situation_lines(found: Situation, host: str, paper: Paper) -> list[str]:
         words.append(f"{times.count(hour.unknown)} unknown")
     if hour.masked:
         words.append(f"{times.count(hour.masked)} secret{'s' * (hour.masked > 1)} masked")
-    lines += ["", f"{'last hour':<{_NAME_CELLS}}" + f" {glyphs.dot} ".join(words)]
+    text = f"{'last hour':<{_NAME_CELLS}}" + f" {glyphs.dot} ".join(words)
+    lines += ["", *wrapped(text, paper.columns, _NAME_CELLS)]
     lines += _run(found, paper)
     return [line.rstrip() for line in lines]
 
 
-def _line(name: str, state: str, text: str) -> str:
-    return f"{name:<{_NAME_CELLS}}{state:<{_STATE_CELLS}}{text}"
+def _line(name: str, state: str, text: str, paper: Paper) -> list[str]:
+    detail = _NAME_CELLS + _STATE_CELLS
+    return flowed([(0, name), (_NAME_CELLS, state), (detail, text)], paper.columns, detail)
 
 
 def _collector(found: Situation, now: int) -> tuple[str, str]:
@@ -134,7 +142,7 @@ def _exports(found: Situation, paper: Paper) -> Iterator[str]:
     text = f"{safe(cursor.name, paper.glyphs)} {has} up to {until}"
     text += f", {times.count(behind)} newer" if behind > 0 else ""
     text += f"; {others} more" if others else ""
-    yield _line("export", "healthy", text)
+    yield from _line("export", "healthy", text, paper)
 
 
 def _run(found: Situation, paper: Paper) -> list[str]:
@@ -150,25 +158,40 @@ def _run(found: Situation, paper: Paper) -> list[str]:
     if times.day(run.first_ts, zone) != times.day(now, zone):
         started = f"{times.day(run.first_ts, zone)} {started}"
     text = f"{name} {sandbox}, {started}, {lasted}, {denied}"
-    lines = [f"{'last run':<{_NAME_CELLS}}{text}"]
+    lines = wrapped(f"{'last run':<{_NAME_CELLS}}{text}", paper.columns, _NAME_CELLS)
     causes = sorted(found.denied, key=lambda item: (-item.count, item.event["seq"]))
-    return lines + [_denied(item, glyphs, paper.columns) for item in causes]
+    shown = [(item.count, {"kind": "decision", **item.event}) for item in causes]
+    return lines + _causes(shown, glyphs, paper.columns)
 
 
-def _denied(item: Denied, glyphs: Glyphs, columns: int) -> str:
-    row: Row = {"kind": "decision", **item.event}
-    rule = cells.rule(row, glyphs)
-    verb = cells.access(row, glyphs)
-    before = f"{times.count(item.count):>{_INDENT}} {rule:<{_RULE_CELLS}}{verb} "
-    room = max(columns - _MARGIN - len(before), 12)
-    return before + fit_target(cells.target(row, glyphs), room, glyphs.ellipsis)
+def _causes(shown: list[tuple[int, Row]], glyphs: Glyphs, columns: int | None) -> list[str]:
+    """A line for each rule that refused: how often, and the newest object; two if it must be."""
+    rules = [cells.rule(row, glyphs) for _, row in shown]
+    counts, rule_cells, margin = _COUNT_CELLS, _RULE_CELLS, _MARGIN
+    if columns is not None and columns < _NARROW_BELOW:
+        counts, margin = _NARROW_COUNT_CELLS, 0
+        rule_cells = max(map(width, rules), default=0) + 2
+    lines = []
+    for (number, row), rule in zip(shown, rules, strict=True):
+        verb, thing = cells.access(row, glyphs), cells.target(row, glyphs)
+        before = f"{times.count(number):>{counts}} {pad(rule, rule_cells)}{verb} "
+        if columns is None:
+            lines.append(before + thing)
+            continue
+        room = columns - margin - width(before)
+        if room < min(_MIN_TARGET_CELLS, width(thing)):
+            lines += wrapped(f"{times.count(number):>{counts}} {rule}", columns, counts + 1)
+            before = f"{' ' * counts} {verb} "
+            room = max(columns - width(before), 1)
+        lines.append(before + fit_target(thing, room, glyphs.ellipsis))
+    return lines
 
 
-def next_line(found: Situation, prog: str, known: frozenset[str], glyphs: Glyphs) -> str:
+def next_lines(found: Situation, prog: str, known: frozenset[str], paper: Paper) -> list[str]:
     """What one would do next, of the commands that there are."""
     seq = found.denied[0].event["seq"] if found.denied else "last"
     ways = [text.format(prog=prog, seq=seq) for verb, text in NEXT if verb in known]
-    return f"  {f' {glyphs.dot} '.join(ways)}"
+    return wrapped(f"  {f' {paper.glyphs.dot} '.join(ways)}", paper.columns, 2)
 
 
 def source_place(source: SourceState) -> str:

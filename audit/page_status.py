@@ -6,18 +6,22 @@ from typing import Final
 from audit import render_time as times
 from audit.page_situation import COLLECTOR_WORDS, ended, source_place
 from audit.paper import Paper
+from audit.render_flow import Part, flowed, wrapped
 from audit.render_style import safe
-from audit.render_width import keep_start, pad
+from audit.render_width import keep_start
 from audit_events.version import VERSION
 from query.contracts import Gap
 from query.snapshot import SourceState
 from query.status import Completeness, Status
 
-_NAME_CELLS: Final = 15
-_STATE_CELLS: Final = 13
-_DETAIL_CELLS: Final = 17
-_FACT_CELLS: Final = 18
-_LINE_CELLS: Final = 69
+# Where the columns begin: state, detail, number of today, place; a fact and what follows from it.
+_STATE: Final = 15
+_DETAIL: Final = 28
+_TODAY: Final = 45
+_PLACE: Final = 62
+_FACT: Final = 20
+_RESULT: Final = 69
+_INDENT: Final = 4
 # Silence of a source longer than this is called idle.
 IDLE_AFTER_US: Final = 60_000_000
 _GOOD: Final = frozenset({"healthy", "running", "ok", "idle", "reading"})
@@ -27,23 +31,32 @@ MIN_FREE_BYTES: Final = 1 << 20
 
 def status_lines(found: Status, disk_free: int, title: str, paper: Paper) -> list[str]:
     """The page; `title` is its first line."""
-    lines = [title, "", _line("collector", *_collector(found, paper.now))]
+    lines = [*wrapped(title, paper.columns), ""]
+    for parts in _parts(found, disk_free, paper):
+        lines += flowed(parts, paper.columns, _DETAIL)
+    lines += ["", "completeness of the last 24 h"]
+    for parts, indent in _completeness(found.completeness, paper):
+        lines += flowed(parts, paper.columns, indent)
+    lines += wrapped(verdict(found, disk_free), paper.columns, _INDENT)
+    return [line.rstrip() for line in lines]
+
+
+def _parts(found: Status, disk_free: int, paper: Paper) -> Iterator[list[Part]]:
+    """A line for each part of the machine."""
+    yield _line("collector", *_collector(found, paper.now))
     good = sum(is_good(source, found) for source in found.sources)
     whole = good == len(found.sources)
     state = "healthy" if whole and found.sources else "DEGRADED" if found.sources else "NONE"
-    lines.append(_line("source", state, f"{good} of {len(found.sources)} healthy"))
-    lines += [_source(source, found, paper) for source in found.sources]
+    yield _line("source", state, f"{good} of {len(found.sources)} healthy")
+    for source in found.sources:
+        yield _source(source, found, paper)
     room = "healthy" if has_room(disk_free) else "FULL"
-    lines.append(_line("store", room, _waiting(found, paper.now)))
-    lines += _archive(found, disk_free)
+    yield _line("store", room, _waiting(found, paper.now))
+    yield from _archive(found, disk_free)
     for cursor in found.cursors:
         moved = times.moment(cursor.updated_at, paper.zone, paper.now)
         until = f"up to seq {times.count(cursor.seq)} ({moved})"
-        lines.append(_line(f"export {safe(cursor.name, paper.glyphs)}", "healthy", until))
-    lines += ["", "completeness of the last 24 h"]
-    lines += _completeness(found.completeness, paper)
-    lines.append(verdict(found, disk_free))
-    return [line.rstrip() for line in lines]
+        yield _line(f"export {safe(cursor.name, paper.glyphs)}", "healthy", until)
 
 
 def has_room(disk_free: int) -> bool:
@@ -73,8 +86,9 @@ def _gap(source: SourceState, found: Status) -> Gap | None:
     return next(gaps, None)
 
 
-def _line(name: str, state: str, text: str) -> str:
-    return f"{pad(name, _NAME_CELLS - 1)} {state:<{_STATE_CELLS - 1}} {text}"
+def _line(name: str, state: str, *details: str | Part) -> list[Part]:
+    found = [(_DETAIL, text) if isinstance(text, str) else text for text in details]
+    return [(0, name), (_STATE, state), *found]
 
 
 def _collector(found: Status, now: int) -> tuple[str, str]:
@@ -89,19 +103,16 @@ def _collector(found: Status, now: int) -> tuple[str, str]:
     return state, text
 
 
-def _source(source: SourceState, found: Status, paper: Paper) -> str:
+def _source(source: SourceState, found: Status, paper: Paper) -> list[Part]:
     now, zone, glyphs = paper.now, paper.zone, paper.glyphs
-    name = "  " + keep_start(safe(source.source, glyphs), _NAME_CELLS - 3, glyphs.ellipsis)
+    name = "  " + keep_start(safe(source.source, glyphs), _STATE - 3, glyphs.ellipsis)
     if gap := _gap(source, found):
-        detail = f"since {times.clock(gap.since, zone)}"
-        return _line(
-            name, "UNAVAILABLE", f"{detail:<{_DETAIL_CELLS + 17}}{safe(gap.reason, glyphs)}"
-        )
+        since = f"since {times.clock(gap.since, zone)}"
+        return _line(name, "UNAVAILABLE", since, (_PLACE, safe(gap.reason, glyphs)))
     state = "healthy" if source.state in _GOOD else safe(source.state.upper(), glyphs)
-    today = times.count(found.stored_today.get(source.source, 0))
+    today = f"{times.count(found.stored_today.get(source.source, 0)):>8} today"
     place = safe(source_place(source) if state == "healthy" else source.note, glyphs)
-    detail = f"{_behind(source, now):<{_DETAIL_CELLS}}{today:>8} today"
-    return _line(name, state, f"{detail}   {place}")
+    return _line(name, state, _behind(source, now), (_TODAY, today), (_PLACE, place))
 
 
 def _behind(source: SourceState, now: int) -> str:
@@ -123,7 +134,7 @@ def _waiting(found: Status, now: int) -> str:
     return text
 
 
-def _archive(found: Status, disk_free: int) -> Iterator[str]:
+def _archive(found: Status, disk_free: int) -> Iterator[list[Part]]:
     archive = found.archive
     if not archive.events:
         yield _line("archive", "empty", "nothing was sealed yet")
@@ -139,26 +150,30 @@ def _archive(found: Status, disk_free: int) -> Iterator[str]:
     yield _line("", "", f"disk {times.size(disk_free)} free")
 
 
-def _completeness(found: Completeness, paper: Paper) -> Iterator[str]:
+def _completeness(found: Completeness, paper: Paper) -> Iterator[tuple[list[Part], int]]:
+    """Lines, and how far each goes in when it must go on below."""
     rejected, filtered = sum(found.rejected.values()), sum(found.filtered.values())
     total = found.stored + rejected + filtered
-    line = (
-        f"  {times.count(found.seen)} lines read = {times.count(found.stored)} stored"
-        f" + {times.count(rejected)} rejected + {times.count(filtered)} filtered"
+    sums = (
+        f"= {times.count(found.stored)} stored + {times.count(rejected)} rejected"
+        f" + {times.count(filtered)} filtered"
     )
     missing = f"does NOT balance: {times.count(abs(found.seen - total))} unexplained"
-    yield f"{line:<{_LINE_CELLS}}{'balances' if found.balances else missing}"
+    result = "balances" if found.balances else missing
+    read = f"{times.count(found.seen)} lines read"
+    yield [(2, read), (0, sums), (_RESULT, result)], _INDENT
     if rejected:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in sorted(found.rejected.items()))
-        yield f"  {'rejected':<{_FACT_CELLS}}{safe(reasons, paper.glyphs)}"
-    yield _gaps(found, paper)
-    yield f"  {'clocks':<{_FACT_CELLS}}{times.count(found.skewed)} events with an impossible time"
+        yield [(2, "rejected"), (_FACT, safe(reasons, paper.glyphs))], _FACT
+    yield _gaps(found, paper), _FACT
+    clocks = f"{times.count(found.skewed)} events with an impossible time"
+    yield [(2, "clocks"), (_FACT, clocks)], _FACT
 
 
-def _gaps(found: Completeness, paper: Paper) -> str:
+def _gaps(found: Completeness, paper: Paper) -> list[Part]:
     now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     if not found.gaps:
-        return "  no gap"
+        return [(2, "no gap")]
     gap = found.gaps[-1]
     since = times.clock(gap.since, zone)
     until = "now" if gap.until is None else times.clock(gap.until, zone)
@@ -166,7 +181,7 @@ def _gaps(found: Completeness, paper: Paper) -> str:
     number = f"{len(found.gaps)} gap{'s' * (len(found.gaps) != 1)}"
     newest = "newest: " if len(found.gaps) > 1 else ""
     text = f"{newest}{safe(gap.source, glyphs)} {since} to {until}, {lasted}"
-    return f"{f'  {number:<{_FACT_CELLS}}{text}':<{_LINE_CELLS}}{paper.prog} gaps"
+    return [(2, number), (_FACT, text), (_RESULT, f"{paper.prog} gaps")]
 
 
 def verdict(found: Status, disk_free: int) -> str:

@@ -19,6 +19,5 @@ def situation(call: Call) -> Exit:
     found = reads.situation(store, now, page_situation.midnight(now, zone))
     paper = Paper(call.prog, now, zone, screen.glyphs, screen.columns)
     output.put(page_situation.situation_lines(found, wiring.host_name(call), paper))
-    known = commands.names()
-    output.put(["", page_situation.next_line(found, call.prog, known, screen.glyphs)])
+    output.put(["", *page_situation.next_lines(found, call.prog, commands.names(), paper)])
     return Exit.DONE

@@ -69,7 +69,10 @@ def test_status_names_a_collector_of_another_version(busy: StoryStore) -> None:
     """After an upgrade the old one goes on until somebody restarts it."""
     busy.collector(version="0.0.9", pid=1)
     seen = watched(["status"], environment(busy.paths.root))
-    assert f", is 0.0.9, not {VERSION}: sandtrail service restart" in seen.out
+    lines = seen.lines
+    at_collector = next(n for n, line in enumerate(lines) if line.startswith("collector"))
+    assert lines[at_collector].endswith(f", is 0.0.9, not {VERSION}: sandtrail service")
+    assert lines[at_collector + 1] == " " * 28 + "restart"
 
 
 def test_status_tells_each_part_and_ends_with_a_verdict(busy: StoryStore) -> None:
@@ -85,7 +88,8 @@ def test_status_tells_each_part_and_ends_with_a_verdict(busy: StoryStore) -> Non
         "source         DEGRADED     2 of 3 healthy",
         "  openclaw     healthy      1.2 s behind       81,204 today   decisions.jsonl",
         "  socket       healthy      idle 2h                 0 today   collector.sock",
-        f"  unified-log  UNAVAILABLE  since 18:00:04+09                 {ADMIN}",
+        "  unified-log  UNAVAILABLE  since 18:00:04+09",
+        f"                            {ADMIN}",
         "store          healthy      231 events waiting, oldest 1m56s",
         "archive        empty        nothing was sealed yet",
         "                            disk 168 GB free",
@@ -118,7 +122,8 @@ def test_a_full_disk_turns_status_red(own_store: StoryStore) -> None:
     paper = Paper("audit", NOW, UTC, UNICODE)
     lines = page_status.status_lines(found, 4096, "title", paper)
     assert any(line.startswith("store          FULL ") for line in lines)
-    assert lines[-1].endswith("; the disk is full, nothing new is stored")
+    assert lines[-2].endswith(";")
+    assert lines[-1] == "    the disk is full, nothing new is stored"
 
 
 def test_gaps_are_a_table_with_a_sum(own_store: StoryStore) -> None:
