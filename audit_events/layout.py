@@ -134,9 +134,10 @@ CREATE INDEX IF NOT EXISTS gaps_by_time ON gaps(from_ts);
 """
 
 # `notices` wait for the collector's next turn: `meta.control_notice` of spool.db is the id of the
-# last one that is in the trail (docs/decisions/0011). Of tokens, the page's one-time `codes` and its
-# `sessions` only hashes are kept; `scope` is JSON (audit/serving/tokens.py). Files made before a
-# table came get it when they are next opened for writing.
+# last one that is in the trail (docs/decisions/0011). Of tokens, of one-time `codes` and of their
+# `sessions` only hashes are kept; `scope` is JSON (audit/serving/tokens.py). `services` are those
+# that run, by the URL of their page. Files made before a table came get it when they are next
+# opened for writing.
 CONTROL_DDL: Final = """
 CREATE TABLE IF NOT EXISTS cursors(
   name TEXT PRIMARY KEY, seq INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID;
@@ -156,6 +157,8 @@ CREATE TABLE IF NOT EXISTS codes(
 CREATE TABLE IF NOT EXISTS sessions(
   sha256 TEXT PRIMARY KEY, scope TEXT NOT NULL, created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS services(
+  url TEXT PRIMARY KEY, pid INTEGER NOT NULL, started_at INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 # A file that a compaction or retention replaced stays this long for readers that list it.

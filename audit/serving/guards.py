@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from audit.serving import errors
 from audit.serving.callers import identify
 from audit.serving.errors import RefusedError
-from audit.serving.service import Service
+from audit.serving.service import Limits, Service
 from audit_events.errors import AuditError
 
 CSP: Final = "; ".join(
@@ -65,14 +65,14 @@ class Guard:
 
     async def _guarded(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         limits, headers = self._service.limits, Headers(scope=scope)
-        check_size(scope, headers, limits.url_bytes, limits.body_bytes)
+        check_size(scope, headers, limits)
         check_host(self._service, headers)
         check_origin(self._service, headers)
         if not is_open(scope["path"], scope["method"]):
             state = scope.setdefault("state", {})
             state["caller"] = await asyncio.to_thread(identify, self._service, headers)
-        body = Body(receive, limits.body_bytes, limits.body_s)
-        await self._app(scope, body, answer.send)
+        whole = await read_body(receive, limits.body_bytes, limits.body_s)
+        await self._app(scope, whole, answer.send)
 
     def _count(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
         route = route_of(scope)
@@ -106,13 +106,22 @@ def route_of(scope: Scope) -> str:
     return "other"
 
 
-def check_size(scope: Scope, headers: Headers, url_bytes: int, body_bytes: int) -> None:
-    """Refused (414, 413) for an URL or an announced body that is too large."""
-    if len(scope["raw_path"]) + len(scope["query_string"]) > url_bytes:
-        raise RefusedError(414, "E_TOO_LARGE", f"the URL is longer than {url_bytes} bytes")
+def check_size(scope: Scope, headers: Headers, limits: Limits) -> None:
+    """Refused (414, 431, 413) for an URL, a head or an announced body that is too large."""
+    if len(scope["raw_path"]) + len(scope["query_string"]) > limits.url_bytes:
+        words = f"the URL is longer than {limits.url_bytes} bytes"
+        raise RefusedError(414, "E_TOO_LARGE", words)
+    # A head that came in one piece was never incomplete, which is all that h11 bounds.
+    if sum(len(name) + len(value) for name, value in headers.raw) > limits.head_bytes:
+        raise head_too_large(limits.head_bytes)
     announced = headers.get("content-length", "0")
-    if not announced.isdigit() or int(announced) > body_bytes:
-        raise too_large(body_bytes)
+    if not announced.isdigit() or int(announced) > limits.body_bytes:
+        raise too_large(limits.body_bytes)
+
+
+def head_too_large(most: int) -> RefusedError:
+    """431."""
+    return RefusedError(431, "E_TOO_LARGE", f"the head is longer than {most} bytes")
 
 
 def too_large(body_bytes: int) -> RefusedError:
@@ -139,29 +148,30 @@ def check_origin(service: Service, headers: Headers) -> None:
         raise RefusedError(403, "E_ORIGIN", "pages of another origin may not ask")
 
 
-class Body:
-    """`receive` with a bound in bytes and in seconds."""
+async def read_body(receive: Receive, most: int, seconds: float) -> Receive:
+    """`receive` for an application that finds the whole body there; Refused (413, 408)."""
+    body = b""
+    try:
+        async with asyncio.timeout(seconds):
+            more = True
+            while more:
+                message = await receive()
+                body += message.get("body", b"")
+                if len(body) > most:
+                    raise too_large(most)
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise RefusedError(408, "E_SLOW", "the body took too long to arrive") from None
+    given = [message if message["type"] == "http.disconnect" else _whole(body)]
 
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
-        self._receive = receive
-        self._left = most
-        self._most = most
-        self._until = time.monotonic() + seconds
-        self._whole = False
+    async def replay() -> Message:
+        return given.pop() if given else await receive()
 
-    async def __call__(self) -> Message:
-        if self._whole:
-            return await self._receive()
-        try:
-            async with asyncio.timeout(max(self._until - time.monotonic(), 0)):
-                message = await self._receive()
-        except TimeoutError:
-            raise RefusedError(408, "E_SLOW", "the body took too long to arrive") from None
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            raise too_large(self._most)
-        self._whole = message["type"] != "http.request" or not message.get("more_body", False)
-        return message
+    return replay
+
+
+def _whole(body: bytes) -> Message:
+    return {"type": "http.request", "body": body, "more_body": False}
 
 
 class _Answer:
@@ -202,4 +212,4 @@ class _Answer:
 
 
 # What is left of such a request is not read.
-_CLOSING: Final = (408, 413)
+_CLOSING: Final = (408, 413, 431)

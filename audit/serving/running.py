@@ -34,7 +34,7 @@ def server_of(service: Service, log: Log | None = None, **more: str) -> Server:
     _quiet()
     limits = service.limits
     config = uvicorn.Config(
-        create_app(service, log), http=protocol_with(limits), ws="none", lifespan="off",
+        create_app(service, log), http=protocol_with(service), ws="none", lifespan="off",
         loop="asyncio", log_config=None, access_log=False, server_header=False,
         proxy_headers=False, timeout_keep_alive=int(limits.idle_s), backlog=BACKLOG,
         timeout_graceful_shutdown=int(limits.stop_s),
