@@ -15,6 +15,7 @@ from collector.contracts import Block, Decoded, DecoderPlugin, Filtered, Reason,
 from collector.decoders import native_block, native_logfmt
 from collector.decoders.lines import LineReader
 from collector.decoders.native_block import OpenBlock
+from collector.decoders.native_columns import PlainColumns
 from collector.decoders.native_fields import Rough, columns_of, merge
 from collector.decoders.native_json import JsonLines, parse
 from collector.decoders.native_normalise import normalise
@@ -47,6 +48,7 @@ class NativeDecoder:
         self._reader = LineReader()
         self._open: OpenBlock | None = None
         self._resume = 0
+        self._columns = PlainColumns()
 
     def decode(self, block: Block) -> Decoded:
         """The records that end in this block; a block of lines that is still open waits."""
@@ -70,7 +72,9 @@ class NativeDecoder:
         full = ends > starts
         is_json = full & (view[np.minimum(starts, len(view) - 1)] == _BRACE)
         if is_json.any():
-            roughs, rejects = JsonLines(data, starts[is_json], ends[is_json]).read(offset)
+            roughs, rejects = JsonLines(data, starts[is_json], ends[is_json], self._columns).read(
+                offset
+            )
             found.roughs += roughs
             found.rejects += rejects
         if is_json.all():

@@ -16,6 +16,7 @@ from msgspec.structs import astuple
 from audit_events import text
 from collector.contracts import Reason, Reject
 from collector.decoders.escapes import needs_care, resolve_surrogates
+from collector.decoders.native_columns import PlainColumns, plain_lines, without
 from collector.decoders.native_fields import (
     COMMAND_FIELDS,
     FIELDS,
@@ -38,6 +39,8 @@ _FIELD_SET: Final = frozenset(FIELDS)
 _SAMPLE_ROWS: Final = 128
 _PARTS: Final = 8
 _FEW_LINES: Final = 48
+# A block of which fewer lines are plain is read in one way.
+_PLAIN_SHARE: Final = 0.75
 
 
 def _python_type(name: str) -> Any:
@@ -77,16 +80,46 @@ class JsonLines:
     `data` is the block, line i is data[starts[i]:ends[i]] without its line end.
     """
 
-    def __init__(self, data: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]):
+    def __init__(
+        self,
+        data: bytes,
+        starts: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int64],
+        columns: PlainColumns | None = None,
+    ) -> None:
         self._data, self._starts, self._ends = data, starts, ends
+        self._columns = columns or PlainColumns()
 
     def read(self, offset: int) -> tuple[list[Rough], list[Reject]]:
         """Rough rows and rejects; positions are `offset` plus the place in the block."""
         whole = self._one_object_a_line() and not needs_care(self._data)
+        found = self._plain(offset) if whole else None
+        if found is not None:
+            return found, []
         rough = self._fast(np.arange(len(self._starts)), self._data, offset) if whole else None
-        if rough is not None:
-            return [rough], []
-        return self._by_chunks(offset)
+        roughs, rejects = ([rough], []) if rough is not None else self._by_chunks(offset)
+        self._columns.learn({name for rough in roughs for name in rough.columns})
+        return roughs, rejects
+
+    def _plain(self, offset: int) -> list[Rough] | None:
+        """Plain lines straight into columns, and the few others; None if that is not to be had."""
+        if not self._columns.ready(len(self._starts)):
+            return None
+        plain = plain_lines(self._data, self._starts, self._ends)
+        if plain is None or np.count_nonzero(plain) < _PLAIN_SHARE * len(plain):
+            return None
+        others = np.flatnonzero(~plain)
+        data: bytes | bytearray = self._data
+        if len(others):
+            data = without(data, self._starts[others], self._ends[others])
+        columns = self._columns.read(data, len(plain) - len(others))
+        if columns is None:
+            return None
+        rough = Rough(self._starts[plain] + offset, columns)
+        if not len(others):
+            return [rough]
+        rest = self._group(others, offset)
+        return None if rest is None else [rough, rest]
 
     def _one_object_a_line(self) -> bool:
         """Whether each line starts with { and ends with }: then no object can span two lines."""
