@@ -83,7 +83,7 @@ def flags() -> dict[str, tuple[list[str], list[str]]]:
 def _parts(function: Any, verb: str) -> tuple[list[str], list[str]]:
     command = build(function, verb)
     below: Mapping[str, Any] = getattr(command, "commands", {})
-    shown = [p for each in (command, *below.values()) for p in each.params]
+    shown = [p for each in _all(command) for p in each.params]
     names = [
         flag
         for param in shown
@@ -92,6 +92,12 @@ def _parts(function: Any, verb: str) -> tuple[list[str], list[str]]:
         if flag.startswith("-")
     ]
     return list(dict.fromkeys([*names, "--help"])), sorted(below)
+
+
+def _all(command: Any) -> list[Any]:
+    """A command and all that stand under it, however deep."""
+    below = getattr(command, "commands", {}).values()
+    return [command, *(each for sub in below for each in _all(sub))]
 
 
 def _case(template: str, take: Callable[[str], str]) -> str:

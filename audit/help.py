@@ -98,6 +98,19 @@ def plain_command() -> Any:
     return PlainCommand
 
 
+def plain_group() -> Any:
+    """The class of a command that does something itself and has commands under it."""
+    from typer.core import TyperGroup
+
+    class PlainGroup(TyperGroup):
+        """A group whose help is our own page."""
+
+        def get_help(self, ctx: Any) -> str:
+            return page(self, ctx)
+
+    return PlainGroup
+
+
 def page(command: Any, ctx: Any) -> str:
     """Usage, promise and examples, then the options in groups, one line each."""
     usage = " ".join(command.collect_usage_pieces(ctx))
@@ -112,7 +125,14 @@ def page(command: Any, ctx: Any) -> str:
             groups.setdefault(title, []).append(_option_line(param, *record))
     for title in sorted(groups, key=_group_order):
         lines += [title, *groups[title]]
+    if below := getattr(command, "commands", {}):
+        lines += ["Commands", *(_command_line(name, sub) for name, sub in below.items())]
     return "\n".join(lines)
+
+
+def _command_line(name: str, command: Any) -> str:
+    promise = inspect.cleandoc(command.help or "").partition("\n")[0]
+    return f"  {name:<{_OPTION_WIDTH}}  {promise}".rstrip()[:_WIDTH]
 
 
 def _group_order(title: str) -> int:

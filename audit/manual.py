@@ -40,10 +40,17 @@ def _command(command: Any, verb: str) -> dict[str, str]:
         lines += [".SH EXAMPLES", *_plain("\n".join(examples).strip("\n"))]
     lines += [".SH OPTIONS", *_options(command, verb)]
     for name, sub in below.items():
-        lines += [f".SH {name.upper()}", escape(inspect.cleandoc(sub.help or name).split("\n")[0])]
-        lines += _options(sub, f"{verb} {name}")
+        lines += [f".SH {name.upper()}", *_below(sub, f"{verb} {name}")]
     lines += [".SH SEE ALSO", f"\\fB{PROG}\\fR(1)"]
     return {f"{PROG}-{verb}.1": "\n".join(lines) + "\n"}
+
+
+def _below(command: Any, verb: str) -> list[str]:
+    lines = [escape(inspect.cleandoc(command.help or verb).split("\n")[0])]
+    lines += _options(command, verb)
+    for name, sub in getattr(command, "commands", {}).items():
+        lines += [f".SS {verb.partition(' ')[2]} {name}", *_below(sub, f"{verb} {name}")]
+    return lines
 
 
 def _head(name: str, promise: str) -> list[str]:

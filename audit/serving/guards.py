@@ -12,6 +12,7 @@ from audit.serving import errors
 from audit.serving.callers import identify
 from audit.serving.errors import RefusedError
 from audit.serving.service import Limits, Service
+from audit.serving.sockets import bracketed
 from audit_events.errors import AuditError
 
 CSP: Final = "; ".join(
@@ -32,7 +33,6 @@ HEADERS: Final = {
 OPEN: Final = frozenset(("/", "/healthz", "/openapi.json", "/favicon.ico"))
 _OPEN_UNDER: Final = "/web/"
 _SESSION: Final = "/v1/session"
-_HTTP_PORTS: Final = {False: ":80", True: ":443"}
 
 Log = Callable[[str], None]
 
@@ -66,7 +66,7 @@ class Guard:
     async def _guarded(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         limits, headers = self._service.limits, Headers(scope=scope)
         check_size(scope, headers, limits)
-        check_host(self._service, headers)
+        check_host(self._service, scope, headers)
         check_origin(self._service, headers)
         if not is_open(scope["path"], scope["method"]):
             state = scope.setdefault("state", {})
@@ -129,22 +129,27 @@ def too_large(body_bytes: int) -> RefusedError:
     return RefusedError(413, "E_TOO_LARGE", f"the body is longer than {body_bytes} bytes")
 
 
-def check_host(service: Service, headers: Headers) -> None:
-    """Refused (421) unless the request was meant for us: a name that an attacker lets point here
-    must not make a browser send us its user's cookie."""
-    if service.hosts is not None and headers.get("host", "").lower() not in service.hosts:
+def check_host(service: Service, scope: Scope, headers: Headers) -> None:
+    """Refused (421) unless the request was meant for us.
+
+    A name that somebody lets point here must not make a browser send us its user's cookie; an
+    address cannot be pointed, and through a unix socket comes no browser.
+    """
+    address, port = scope.get("server") or ("", None)
+    if port is None:
+        return
+    asked = headers.get("host", "").lower()
+    if asked not in service.hosts and asked != f"{bracketed(address)}:{port}":
         raise RefusedError(
             421, "E_HOST", "this service does not answer to that Host", hint="--allow-host NAME"
         )
 
 
 def check_origin(service: Service, headers: Headers) -> None:
-    """Refused (403) if a page of another origin asks."""
+    """Refused (403) if a page asks that is not the one this Host serves."""
     origin = headers.get("origin")
-    if origin is None:
-        return
     scheme = "https" if service.secure else "http"
-    if service.hosts is None or origin.lower() not in {f"{scheme}://{h}" for h in service.hosts}:
+    if origin is not None and origin.lower() != f"{scheme}://{headers.get('host', '').lower()}":
         raise RefusedError(403, "E_ORIGIN", "pages of another origin may not ask")
 
 

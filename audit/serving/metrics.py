@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
+from audit_events.layout import StorePaths
+from query import views
+
 # Seconds; a page's own queries are to be answered within 0.4.
 BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 1.0, 2.5, 5.0, 10.0, 30.0)
 Ending = Literal["answered", "refused", "interrupted"]
@@ -48,6 +51,8 @@ class Metrics:
             yield f'sandtrail_queries_total{{ending="{ending}"}} {self._queries[ending]}'
         yield from gauge("queries_running", "Queries at work.", self.running)
         yield from gauge("queries_waiting", "Queries that wait for a place.", self.waiting)
+        yield from _family("query_seconds_total", "counter", "Time spent in queries.")
+        yield f"sandtrail_query_seconds_total {self.query_s:.6f}"
         yield from gauge("streams", "Live streams that are open.", self.streams)
 
     def _histogram(self, route: str, counts: list[int]) -> Iterator[str]:
@@ -57,6 +62,23 @@ class Metrics:
             yield f'{name}_bucket{{route="{route}",le="{most}"}} {total}'
         yield f'{name}_sum{{route="{route}"}} {self._took_s[route]:.6f}'
         yield f'{name}_count{{route="{route}"}} {total}'
+
+
+def store_lines(store: StorePaths, now: int) -> Iterator[str]:
+    """What is in the store, and whether anybody collects; StorageError as `views`."""
+    yield from gauge("store_last_seq", "The newest event's seq.", views.newest_seq(store))
+    running = views.collector(store, now).state == "running"
+    yield from gauge("collector_running", "1 while a collector keeps the store.", int(running))
+    states = Counter(source.state for source in views.source_states(store))
+    yield from _family("sources", "gauge", "Sources by state.")
+    for state, n in sorted(states.items()):
+        yield f'sandtrail_sources{{state="{_label(state)}"}} {n}'
+    still = [gap for gap in views.gaps(store) if gap.until is None]
+    yield from gauge("gaps_open", "Gaps in the record that have not ended.", len(still))
+
+
+def _label(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def gauge(name: str, words: str, value: float) -> Iterator[str]:

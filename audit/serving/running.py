@@ -1,18 +1,32 @@
-"""A service that runs: its sockets, its server, and how it stops."""
+"""A service that runs: its server over its sockets, and how it stops."""
 
+import asyncio
+import contextlib
 import logging
+import signal
 import socket
-from typing import Final
+import ssl
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import uvicorn
 
+from audit import wiring
+from audit.call import Call
+from audit.say import Voice, is_terminal
+from audit.serving import links, sessions, sockets
 from audit.serving.app import create_app
 from audit.serving.guards import Log
 from audit.serving.protocol import protocol_with
-from audit.serving.service import Service
+from audit.serving.service import Limits, Service, make_service
+from audit.serving.sockets import Place
+from audit.serving.tokens import Scope
+from audit_events.errors import Exit, SettingsError, StorageError, UsageError
+from collector.sources import socket_path
 
-BACKLOG: Final = 128
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Server(uvicorn.Server):
@@ -28,18 +42,25 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         self._service.workers.close()
 
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are `run`'s: uvicorn would raise them once more, and the exit code be theirs."""
+        yield
 
-def server_of(service: Service, log: Log | None = None, **more: str) -> Server:
+
+def server_of(
+    service: Service, log: Log | None = None, context: ssl.SSLContext | None = None
+) -> Server:
     """The server of a service, ready to run on sockets of its caller's."""
     _quiet()
     limits = service.limits
     config = uvicorn.Config(
         create_app(service, log), http=protocol_with(service), ws="none", lifespan="off",
         loop="asyncio", log_config=None, access_log=False, server_header=False,
-        proxy_headers=False, timeout_keep_alive=int(limits.idle_s), backlog=BACKLOG,
+        proxy_headers=False, timeout_keep_alive=int(limits.idle_s), backlog=sockets.BACKLOG,
         timeout_graceful_shutdown=int(limits.stop_s),
         h11_max_incomplete_event_size=limits.head_bytes,
-        **more,  # type: ignore[arg-type]
+        ssl_context_factory=None if context is None else lambda *_: context,
     )  # fmt: skip
     return Server(config, service)
 
@@ -52,17 +73,109 @@ def _quiet() -> None:
         logger.propagate = False
 
 
-def hosts_of(port: int, named: tuple[str, ...] = (), *, secure: bool = False) -> frozenset[str]:
-    """The Host headers of this machine's loopback and of `named`, with the port."""
-    names = [name.lower() for name in (*_LOOPBACK, *named)]
-    bare = names if port == (443 if secure else 80) else []
-    return frozenset((*(f"{name}:{port}" for name in names), *bare))
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What `audit serve` was asked for."""
+
+    place: Place
+    limits: Limits
+    log_requests: bool = False
+    log: Path | None = None
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.bind((host, port))
-    return sock
+def serve(call: Call, wanted: Wanted) -> Exit:
+    """Serve until SIGTERM or Ctrl-C; errors of the place and the store before anybody is served."""
+    place = wanted.place
+    sockets.check(place)
+    if wanted.limits.query_s <= 0:
+        raise UsageError("--query-time: at least 1 s")
+    store = wiring.find_store(call)
+    context = sockets.tls_context(place.cert, place.key) if place.cert and place.key else None
+    voice = Voice(call.prog, call.environ, _own_log(wanted.log))
+    with contextlib.ExitStack() as held:
+        port = 0
+        if place.port is not None:
+            port_socket = held.enter_context(sockets.listen(place.host, place.port))
+            port = port_socket.getsockname()[1]
+        service = make_service(
+            call, store, wanted.limits, hosts=place.hosts(port), secure=place.secure,
+            log_requests=wanted.log_requests,
+        )  # fmt: skip
+        runs = []
+        if place.port is not None:
+            runs.append((server_of(service, voice.line, context), port_socket))
+            held.callback(_withdraw, service, place.url(port))
+            links.announce(store, place.url(port), call.now())
+        if place.unix is not None:
+            unix = sockets.listen_unix(place.unix)
+            held.callback(socket_path.close, unix, place.unix)
+            runs.append((server_of(service, voice.line), unix))
+        _greet(service, voice, place, port)
+        asyncio.run(
+            _run([(server, sock) for server, sock in runs], _Renewal(place, context, voice))
+        )
+    voice.line("stopped")
+    return Exit.DONE
+
+
+def _withdraw(service: Service, url: str) -> None:
+    """The list of services is a convenience: a disk that is full by now changes no exit code."""
+    with contextlib.suppress(StorageError):
+        links.withdraw(service.store, url)
+
+
+@dataclass(frozen=True, slots=True)
+class _Renewal:
+    """SIGHUP reads certificate and key again: those who connect from then on get the new one."""
+
+    place: Place
+    context: ssl.SSLContext | None
+    voice: Voice
+
+    def __call__(self) -> None:
+        if self.context is None or self.place.cert is None or self.place.key is None:
+            return
+        try:
+            sockets.load_pair(self.context, self.place.cert, self.place.key)
+        except (SettingsError, StorageError) as error:
+            self.voice.failure(error)
+        else:
+            self.voice.line("certificate and key were read again")
+
+
+async def _run(runs: Sequence[tuple[Server, socket.socket]], renew: _Renewal) -> None:
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        for server, _ in runs:
+            server.handle_exit(number, None)
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop, number)
+    if renew.context is not None:
+        loop.add_signal_handler(signal.SIGHUP, renew)
+    await asyncio.gather(*(server.serve(sockets=[sock]) for server, sock in runs))
+
+
+def _greet(service: Service, voice: Voice, place: Place, port: int) -> None:
+    """Where it is; the link in only to a person who looks, never into a log."""
+    prog = service.call.prog
+    where = [place.url(port)] if place.port is not None else []
+    where += [f"unix:{place.unix}"] if place.unix is not None else []
+    voice.line(f"serving {service.store.root} at {' and '.join(where)}")
+    if place.port is None or not is_terminal(voice.stream):
+        return
+    link = links.new_link(service.store, place.url(port), Scope(), service.now())
+    voice.line(f"open within {sessions.CODE_S} s: {link}")
+    voice.line(f"another link: {prog} serve link · for programs: {prog} serve token create")
+
+
+def _own_log(path: Path | None) -> Any:
+    if path is None:
+        return None
+    from audit.own_log import OwnLog
+
+    try:
+        return OwnLog(path.expanduser())
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error

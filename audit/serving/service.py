@@ -45,14 +45,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One running service; `hosts` are the Host headers it answers to (None: any)."""
+    """One running service; `hosts` are the Host headers it answers to."""
 
     call: Call
     store: StorePaths
     workers: "Workers"
     metrics: "Metrics"
     limits: Limits = field(default_factory=Limits)
-    hosts: frozenset[str] | None = None
+    hosts: frozenset[str] = frozenset()
     secure: bool = False
     log_requests: bool = False
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -67,7 +67,7 @@ def make_service(
     store: StorePaths,
     limits: Limits | None = None,
     *,
-    hosts: frozenset[str] | None = None,
+    hosts: frozenset[str] = frozenset(),
     secure: bool = False,
     log_requests: bool = False,
 ) -> Service:

@@ -25,6 +25,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 # Every presented token is compared with every live row.
 MAX_TOKENS: Final = 1_000
 MAX_SANDBOXES: Final = 256
+BUSY_TIMEOUT_S: Final = 5.0
 
 
 class Scope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -162,13 +163,32 @@ def writing(store: StorePaths) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def reading(store: StorePaths) -> Iterator[sqlite3.Connection]:
-    """control.db read-only, as a service or `token create` left it; StorageError."""
+    """control.db read-only; a file that is not there, or older than our tables, gets them first.
+
+    Raises StorageError.
+    """
     if not store.control.exists():
-        with writing(store):
-            pass
+        _make_tables(store)
     try:
-        uri = store.control.resolve().as_uri() + "?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None)) as con:
+        with closing(_read_only(store)) as con:
+            if not _has_tables(con):
+                _make_tables(store)
             yield con
     except sqlite3.Error as error:
         raise StorageError(f"{store.control}: {reason_of(error)}") from error
+
+
+def _read_only(store: StorePaths) -> sqlite3.Connection:
+    uri = store.control.resolve().as_uri() + "?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+
+
+def _has_tables(con: sqlite3.Connection) -> bool:
+    # `services` is the youngest.
+    found = con.execute("SELECT count(*) FROM sqlite_master WHERE name = 'services'").fetchone()
+    return bool(found[0])
+
+
+def _make_tables(store: StorePaths) -> None:
+    with writing(store):
+        pass

@@ -7,6 +7,8 @@ from pydantic import BaseModel, Field
 from audit import reads, wiring
 from audit.serving import metrics
 from audit.serving.callers import Serving, Who
+from audit.serving.errors import out_of_scope
+from audit.serving.service import Service
 from audit.serving.working import run
 from audit_events.version import VERSION
 
@@ -58,6 +60,14 @@ async def me(request: Request, service: Serving, who: Who) -> Me:
 
 
 @router.get("/metrics", summary="What the service counts", response_class=PlainTextResponse)
-async def show_metrics(service: Serving, _who: Who) -> PlainTextResponse:
-    """The text format of Prometheus."""
-    return PlainTextResponse(metrics.text(service.metrics.lines()))
+async def show_metrics(request: Request, service: Serving, who: Who) -> PlainTextResponse:
+    """The text format of Prometheus; it counts what everybody does, so a scoped caller may not."""
+    if who.scope.sandboxes is not None:
+        raise out_of_scope("numbers of all sandboxes are not for a token of some")
+    store = await run(service, request, store_numbers, service)
+    return PlainTextResponse(metrics.text([*service.metrics.lines(), *store]))
+
+
+def store_numbers(service: Service) -> list[str]:
+    """The store's lines."""
+    return list(metrics.store_lines(service.store, service.now()))

@@ -13,8 +13,9 @@ import pytest
 
 from audit.call import Call
 from audit.serving import tokens
-from audit.serving.running import Server, hosts_of, listen, server_of
+from audit.serving.running import Server, server_of
 from audit.serving.service import Limits, Service, make_service
+from audit.serving.sockets import Place, listen
 from audit.serving.tokens import Scope
 from tests.query.stores import StoreWriter, build, event
 
@@ -70,7 +71,7 @@ def serving(
     call = Call("audit", str(store.paths.root), None, {}, clock)
     sock = listen("127.0.0.1", 0)
     port = sock.getsockname()[1]
-    service = make_service(call, store.paths, limits, hosts=hosts_of(port), log_requests=True)
+    service = make_service(call, store.paths, limits, hosts=Place().hosts(port), log_requests=True)
     scope = Scope(export=True)
     token = tokens.create(store.paths, "everything", scope, clock() - 1, None)
     log: list[str] = []

@@ -96,7 +96,7 @@ def test_a_page_of_another_origin_is_refused(served: Served, origin: str) -> Non
 
 def test_our_own_origin_may(served: Served) -> None:
     """The page's own requests carry it."""
-    given = f"http://localhost:{served.port}"
+    given = f"http://127.0.0.1:{served.port}"
     assert raw.request(served.port, "GET /v1/me", served.token, Origin=given).status == 200
 
 
