@@ -195,11 +195,12 @@ class Flow:
 
     def _ready(self, state: SourceState, turn: Turn, *, everything: bool) -> list[Turn]:
         """The turns of a source that wait no longer, in order; their positions go with them."""
-        if not self._linker.waits_for_layers(state.source.name):
-            return [turn]
-        if turn.batches:
+        name = state.source.name
+        if turn.batches and self._linker.is_system(name) and self._linker.pairs:
             turn.batches = [self._filled(state, _combined(turn.batches))]
-            turn.told = self._linker.tell(self._redact_once(turn.batches[0]))
+            turn.told = self._linker.tell(name, self._redact_once(turn.batches[0]))
+        if not self._linker.waits_for_layers(name):
+            return [turn]
         turn.held_at = self._linker.now()
         state.held.append(turn)
         # What cannot be read again does not wait: a stop would lose it.

@@ -1,9 +1,11 @@
 """Join what the layer and the operating system tell of one operation, and repeats with the first.
 
 A `report` is the same operation told by another source: one pid did the same to the same object
-with the same outcome, within `LINK_WINDOW_US`. One report joins one event: the nearest in time, and
-none where two are equally near. A `repeat` is a count of further occurrences of an earlier event.
-Only masked text is compared, so that a start after a kill, which has no other, answers alike.
+with the same outcome, within the window. Of each source one report joins one event: the nearest in
+time, and none where two are equally near. A system's row that no layer told reports of another
+system's; two copies of one kernel record are known by its serial number. A `repeat` is a count of
+further occurrences of an earlier event. Only masked text is compared, so that a start after a kill,
+which has no other, answers alike.
 """
 
 import math
@@ -23,6 +25,7 @@ from collector.link_index import COLUMNS, Kept, Place, Told, Wanted, repeats_of,
 from collector.link_match import match
 
 LINK_WINDOW_US: Final = 1_000_000
+_LAYERS: Final = ""
 # Decoders of what the operating system says; everybody else is an enforcement layer.
 OS_FORMATS: Final = frozenset({"seatbelt", "linux-audit", "eslogger", "santa"})
 # How far back partners and what is repeated are looked for; about 20 MB.
@@ -50,10 +53,14 @@ class Linker:
     """Remembers what was told of late; all of it is bounded."""
 
     def __init__(
-        self, *, patient: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        window_us: int = LINK_WINDOW_US,
+        patient: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`patient`: files are read from beginning to end, so arrival says nothing of time."""
-        self._window = LINK_WINDOW_US
+        self._window = window_us
         self._patient = patient
         self.now = clock
         self._systems: set[str] = set()
@@ -74,7 +81,7 @@ class Linker:
 
     def waits_for_layers(self, source: str) -> bool:
         """Whether a layer may tell what this source tells."""
-        return self.pairs and source in self._systems
+        return bool(self._layers) and source in self._systems
 
     def waited(self, since: float) -> bool:
         """Whether rows that came at `since` have waited long enough."""
@@ -83,7 +90,7 @@ class Linker:
     @property
     def pairs(self) -> bool:
         """Whether anything can be told twice at all."""
-        return bool(self._systems and self._layers)
+        return bool(self._systems and self._layers) or len(self._systems) > 1
 
     def layer(self, batch: pa.RecordBatch, offset: int) -> list[Link]:
         """Remember a layer's masked rows, from row `offset` of the commit on; links of the late.
@@ -97,21 +104,23 @@ class Linker:
             return []
         keys = {place.key for place in scan(kept, self._wanted)}
         links = []
-        for told, place in self._matched(keys):
-            if told.place is not None and place.kept is kept:
-                self._join(told, place)
+        for told, place in self._matched(keys, self._systems):
+            # Of two systems' stored rows it reports the nearer one.
+            if told.place is not None and place.kept is kept and place.row not in kept.reports:
+                kept.reports.add(place.row)
+                told.place.kept.told_by.setdefault(told.place.row, set()).add(_LAYERS)
+                self._done(told)
                 links.append(_link(offset + place.row, "report", told.place))
         return links
 
-    def tell(self, batch: pa.RecordBatch) -> list[Told]:
+    def tell(self, source: str, batch: pa.RecordBatch) -> list[Told]:
         """What a system's masked rows tell, to be settled once its time to wait is over."""
         if not self.pairs:
             return []
         again = set(repeats_of(batch))
+        kept = Kept(batch.select(COLUMNS), source, 0, self.now())
         told = [
-            Told(key, ts, row, self.now())
-            for row, key, ts in Kept(batch.select(COLUMNS), "", 0, 0.0).operations()
-            if row not in again
+            self._told(kept, row, key, ts) for row, key, ts in kept.operations() if row not in again
         ]
         self._want(told)
         while len(self._order) > MAX_TOLD:
@@ -119,11 +128,16 @@ class Linker:
         return told
 
     def settle(self, told: Sequence[Told]) -> dict[int, Place]:
-        """The events that rows are reports of, by row; they are taken from now on."""
+        """The events that one source's rows are reports of, by row."""
         wanted = {id(each) for each in told}
         found = {}
-        for each, place in self._matched({each.key for each in told}):
+        keys, sources = {each.key for each in told}, {each.source for each in told}
+        for each, place in self._matched(keys, sources):
             if id(each) in wanted:
+                self._join(each, place)
+                found[each.row] = place
+        if len(self._systems) > 1:
+            for each, place in self._fellows([each for each in told if not each.joined]):
                 self._join(each, place)
                 found[each.row] = place
         return found
@@ -157,21 +171,36 @@ class Linker:
             for kept in _parts(batch, self.now()):
                 self._keep(kept)
         self._fresh = []
-        taken: set[int] = set().union(*(kept.linked() for kept in self._kept))
-        for kept in self._kept:
-            kept.taken = {row for row in range(len(kept.ts)) if kept.seq(row) in taken}
-            if kept.source:
-                kept.taken.update(kept.repeats())
+        self._know_links()
         self._want(
             [
-                Told(key, ts, row, kept.at, place=Place(kept, row, key, ts))
+                self._told(kept, row, key, ts, Place(kept, row, key, ts))
                 for kept in self._kept
                 if kept.source
                 for row, key, ts in kept.operations()
-                if row not in kept.taken
+                if kept.free(row, _LAYERS)
             ]
         )
         self._tidy()
+
+    def _know_links(self) -> None:
+        """Who told what again, of what is kept."""
+        tellers: dict[int, set[str]] = {}
+        for kept in self._kept:
+            for row, seq in kept.reported():
+                kept.reports.add(row)
+                tellers.setdefault(seq, set()).add(kept.source)
+        for kept in self._kept:
+            if kept.source:
+                kept.reports.update(kept.repeats())
+            for row in range(len(kept.ts)) if tellers else ():
+                known = tellers.get(kept.seq(row) or 0)
+                if known:
+                    kept.told_by[row] = known
+
+    def _told(self, kept: Kept, row: int, key: Any, ts: int, place: Place | None = None) -> Told:
+        serial = kept.serial(row) if len(self._systems) > 1 else None
+        return Told(kept.source, key, ts, row, kept.at, serial, place=place)
 
     def _keep(self, kept: Kept) -> Kept:
         self._kept.append(kept)
@@ -194,23 +223,42 @@ class Linker:
             if not kept.source and kept.low <= high and low <= kept.high:
                 scan(kept, fresh)
 
-    def _matched(self, keys: Iterable[Any]) -> list[tuple[Told, Place]]:
-        """Pairs over all that is known of each key; what is stored on both sides cannot pair."""
+    def _matched(self, keys: Iterable[Any], sources: Iterable[str]) -> list[tuple[Told, Place]]:
+        """Pairs of the sources' rows with layers', over all that is known of each key; what is
+        stored on both sides cannot pair."""
         pairs = []
         for key in keys:
+            told = self._wanted.told.get(key, ())
+            places = [p for kept in self._kept for p in kept.found.get(key, {}).values()]
+            for source in sorted(sources) if places else ():
+                mine = [each for each in told if each.source == source]
+                free = [place for place in places if place.kept.free(place.row, source)]
+                pairs += match(mine, free, self._window)
+        return sorted(pairs, key=lambda pair: abs(pair[0].ts - pair[1].ts))
+
+    def _fellows(self, told: Sequence[Told]) -> list[tuple[Told, Place]]:
+        """Pairs of rows that no layer told with rows that another system told before."""
+        groups: dict[tuple[Any, int | None], list[Told]] = {}
+        for each in told:
+            groups.setdefault((each.key, each.serial), []).append(each)
+        pairs = []
+        for (key, serial), mine in groups.items():
+            source = mine[0].source
             places = [
-                place
-                for kept in self._kept
-                for place in kept.found.get(key, {}).values()
-                if place.row not in kept.taken
-            ]
-            if places:
-                pairs += match(self._wanted.told.get(key, ()), places, self._window)
+                other.place
+                for other in self._wanted.told.get(key, ())
+                if other.place is not None and other.serial == serial and other.source != source
+                and other.place.kept.free(other.place.row, source)
+            ]  # fmt: skip
+            pairs += match(mine, places, self._window)
         return pairs
 
     def _join(self, told: Told, place: Place) -> None:
+        place.kept.told_by.setdefault(place.row, set()).add(told.source)
+        self._done(told)
+
+    def _done(self, told: Told) -> None:
         told.joined = True
-        place.kept.taken.add(place.row)
         self._wanted.drop(told)
 
     def _tidy(self) -> None:

@@ -26,6 +26,7 @@ FEW_ROWS: Final = 32
 # Links that every macOS has; the layer and the kernel may name either side.
 _MOVED: Final = ("/private/tmp", "/private/var", "/private/etc")
 _DUPLICATE: Final = '"duplicate"'
+_SERIAL: Final = '"serial"'
 
 Key = tuple[Any, ...]
 
@@ -48,7 +49,10 @@ class Kept:
         self.ts = batch.column("ts").cast(pa.int64()).to_numpy()
         self.low = int(self.ts.min()) if len(self.ts) else 0
         self.high = int(self.ts.max()) if len(self.ts) else -1
-        self.taken: set[int] = set()
+        # Rows that link to another one themselves: nothing links to them.
+        self.reports: set[int] = set()
+        # Which sources told the row once more; "" stands for the layers.
+        self.told_by: dict[int, set[str]] = {}
         # Rows that somebody asked for, by what they are.
         self.found: dict[Key, dict[int, Place]] = {}
         self._pids: Any = None
@@ -93,15 +97,26 @@ class Kept:
         """Rows that count further occurrences of another one."""
         return repeats_of(self._batch)
 
-    def linked(self) -> set[int]:
-        """Seqs of both ends of the reports among the rows."""
+    def free(self, row: int, source: str) -> bool:
+        """Whether a report of the source may still join the row."""
+        return row not in self.reports and source not in self.told_by.get(row, ())
+
+    def serial(self, row: int) -> int | None:
+        """The number that the kernel gave the record, where it has one."""
+        extra = self.value("extra", row)
+        if extra is None or _SERIAL not in extra:
+            return None
+        found = json.loads(extra).get("serial")
+        return found if isinstance(found, int) else None
+
+    def reported(self) -> list[tuple[int, int]]:
+        """(row, linked seq) of the reports among the rows."""
         rows = np.flatnonzero(
             pc.equal(self._batch.column("link"), "report")
             .fill_null(False)
             .to_numpy(zero_copy_only=False)
         ).tolist()
-        mine = {seq for row in rows if (seq := self.seq(row)) is not None}
-        return mine | {self.value("linked_seq", row) for row in rows}
+        return [(row, self.value("linked_seq", row)) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +137,12 @@ class Place:
 class Told:
     """A system's row that no layer's has joined; `place` once it is stored without one."""
 
+    source: str
     key: Key
     ts: int
     row: int
     at: float
+    serial: int | None = None
     joined: bool = False
     place: Place | None = None
 

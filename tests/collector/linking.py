@@ -18,16 +18,20 @@ from collector.commit import Commit
 from collector.contracts import Block, StreamPosition
 from collector.correlate import Correlator
 from collector.flow import Flow
-from collector.link import Linker
+from collector.link import LINK_WINDOW_US, Linker
 from collector.link_columns import link_columns
 from policies.redact.engine import Redactor
 
 START: Final = datetime(2026, 7, 28, 9, tzinfo=UTC)
 PLUGINS: Final = {
-    name: plugins.load(collector.decoders, "decoder", name) for name in ("native", "seatbelt")
+    name: plugins.load(collector.decoders, "decoder", name)
+    for name in ("native", "seatbelt", "linux-audit")
 }
-LAYER, SYSTEM = "openclaw", "unified-log"
-FORMATS: Final = {LAYER: "native", SYSTEM: "seatbelt"}
+LAYER, SYSTEM, KERNEL, JOURNAL = "openclaw", "unified-log", "kernel", "journal"
+FORMATS: Final = {
+    LAYER: "native", SYSTEM: "seatbelt", KERNEL: "linux-audit", JOURNAL: "linux-audit",
+}  # fmt: skip
+HOST: Final = "box"
 
 
 def layer_line(at: float, pid: int, path: str, run: str = "r1") -> bytes:
@@ -49,6 +53,34 @@ def system_line(at: float, pid: int, path: str, repeats: int = 0) -> bytes:
         "eventType": "logEvent", "processID": 0, "processImagePath": "/kernel",
         "senderImagePath": "/System/Library/Extensions/Sandbox.kext/Contents/MacOS/Sandbox",
         "timestamp": f"{START + timedelta(seconds=at):%Y-%m-%d %H:%M:%S.%f+0000}",
+    }  # fmt: skip
+    return json.dumps(words).encode() + b"\n"
+
+
+def audit_text(at: float, pid: int, path: str, serial: int) -> tuple[str, str]:
+    """(stamp, body) of a refusal by AppArmor; the kernel's clock has milliseconds here."""
+    stamp = f"{int(START.timestamp()) + int(at * 1000) / 1000:.3f}"
+    body = (
+        f'apparmor="DENIED" operation="open" profile="agent" name="{path}" pid={pid} comm="sh"'
+        ' requested_mask="r" denied_mask="r" fsuid=0 ouid=0'
+    )
+    return f"{stamp}:{serial}", body
+
+
+def audit_line(at: float, pid: int, path: str, serial: int) -> bytes:
+    """What the kernel sends to its audit group: the refusal, and the end of the event."""
+    stamp, body = audit_text(at, pid, path, serial)
+    return f"type=1400 msg=audit({stamp}): {body}\ntype=1320 msg=audit({stamp}): \n".encode()
+
+
+def journal_line(at: float, pid: int, path: str, serial: int) -> bytes:
+    """The same record as the journal has it; nothing there says that it ends."""
+    stamp, body = audit_text(at, pid, path, serial)
+    micros = round(float(stamp.partition(":")[0]) * 1000) * 1000
+    words = {
+        "_TRANSPORT": "audit", "_HOSTNAME": HOST, "_AUDIT_TYPE": "1400", "_AUDIT_ID": str(serial),
+        "_AUDIT_TYPE_NAME": "AVC", "_SOURCE_REALTIME_TIMESTAMP": str(micros),
+        "MESSAGE": f"AVC {body}",
     }  # fmt: skip
     return json.dumps(words).encode() + b"\n"
 
@@ -145,8 +177,16 @@ class Reader:
 class Trail:
     """A store in memory, a collector over it that may be killed, and a clock."""
 
-    def __init__(self, logs: dict[str, Log], redactor: Redactor, *, once: bool = False) -> None:
+    def __init__(
+        self,
+        logs: dict[str, Log],
+        redactor: Redactor,
+        *,
+        once: bool = False,
+        window_us: int = LINK_WINDOW_US,
+    ) -> None:
         self._logs = logs
+        self._window_us = window_us
         self._redactor = redactor
         self._once = once
         self.now = 0.0
@@ -157,12 +197,15 @@ class Trail:
 
     def start(self) -> None:
         """A new process: it knows what is stored."""
-        linker = Linker(patient=self._once, clock=lambda: self.now)
+        linker = Linker(patient=self._once, clock=lambda: self.now, window_us=self._window_us)
         for name, format_ in FORMATS.items():
             if name in self._logs:
                 linker.knows(name, format_)
         linker.remember(self.batches)
-        self.flow = Flow("mac", Correlator(), self._redactor, NoGaps(), linker=linker)
+        self.flow = Flow(
+            HOST, Correlator(), self._redactor, NoGaps(), linker=linker,
+            now=lambda: START + timedelta(seconds=self.now),
+        )  # fmt: skip
         self._read: dict[str, int] = {}
         for name in self._logs:
             at = self.positions.get(name)
@@ -223,8 +266,16 @@ class Trail:
 
 def true_pairs(logs: dict[str, Log]) -> set[str]:
     """Operations that both sources tell of."""
-    told: list[set[str]] = [{name for _, _, name in log.lines} for log in logs.values()]
-    return told[0] & told[1]
+    return {name for name, sources in tellers(logs).items() if len(sources) > 1}
+
+
+def tellers(logs: dict[str, Log]) -> dict[str, set[str]]:
+    """The sources that tell of each operation."""
+    told: dict[str, set[str]] = {}
+    for source, log in logs.items():
+        for _, _, name in log.lines:
+            told.setdefault(name, set()).add(source)
+    return told
 
 
 def doubles(values: Iterable[Any]) -> bool:
