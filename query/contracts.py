@@ -7,6 +7,8 @@ from typing import Any, Literal
 # A row on its way to a person or a JSON line: column name to value in schema order, nulls left out,
 # `event_id` first, timestamps as int microseconds since 1970 UTC. No pyarrow, no datetime.
 Row = dict[str, Any]
+# The sandboxes that one who asks may see; None for all.
+Scope = tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,8 @@ class Request:
     """What to look for: `values` maps a filter's flag name to its values (or within, and across).
 
     A value that starts with `!` excludes. `limit` None means all; the newest N otherwise, whatever
-    `order`, which is display only; `oldest` turns that round.
+    `order`, which is display only; `oldest` turns that round. `scope` names the sandboxes that the
+    asker may see, None for all: of others no answer holds anything.
     """
 
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -31,6 +34,7 @@ class Request:
     limit: int | None = None
     oldest: bool = False
     order: Literal["asc", "desc"] = "asc"
+    scope: Scope = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from query.reader import (
 )
 from query.reports import told_twice
 from query.runs import with_runs_resolved
+from query.scoping import seen_gaps, seen_upto
 from query.snapshot import Part, Snapshot, open_snapshot
 
 # A page of an export, and the widest stretch of seq that one page looks at when matches are rare.
@@ -195,8 +196,8 @@ def _answer(snapshot: Snapshot, request: Request, final: bool) -> Answer:
             rows=[to_row(values) for values in found],
             more=more,
             searched=searched,
-            upto=snapshot.last_seq,
-            gaps=snapshot.gaps(request.window),
+            upto=seen_upto(snapshot, request.scope),
+            gaps=seen_gaps(snapshot, request.window, request.scope),
             damaged=reader.damaged,
         )
 
@@ -243,7 +244,7 @@ def _count(
             records=records,
             events=events,
             searched=sum(part.rows for part in parts),
-            upto=snapshot.last_seq,
-            gaps=snapshot.gaps(request.window),
+            upto=seen_upto(snapshot, request.scope),
+            gaps=seen_gaps(snapshot, request.window, request.scope),
             damaged=reader.damaged,
         )

@@ -120,12 +120,14 @@ def compile_request(request: Request) -> Clause:
 
     Values of one filter widen, different filters narrow, `!value` leaves out (rows without a value
     stay). Without `kind`, or with excluded kinds only, the default kinds are meant. `last` in `run`
-    must be resolved before (query.runs).
+    must be resolved before (query.runs). The scope holds whatever the filters say.
     """
     clauses = [_clause(flag, values) for flag, values in request.values.items() if values]
     if not any(is_included(value) for value in request.values.get("kind", ())):
         marks = ", ".join("?" * len(schema.DEFAULT_KINDS))
         clauses.append(Clause(f"kind IN ({marks})", schema.DEFAULT_KINDS))
+    if request.scope is not None:
+        clauses.append(p.one_of("sandbox", request.scope))
     return p.all_of([*clauses, *_window(request.window)])
 
 

@@ -4,7 +4,7 @@ A condition may be NULL where its columns are; whoever combines them decides wha
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,6 +53,12 @@ def _joined(clauses: Iterable[Clause], word: str, empty: str) -> Clause:
 def equals(column: str, value: Any) -> Clause:
     """The column holds exactly this."""
     return Clause(f"{column} = ?", (value,))
+
+
+def one_of(column: str, values: Sequence[str]) -> Clause:
+    """The column holds exactly one of these; with none of them nothing fits."""
+    marks = ", ".join("?" * len(values))
+    return Clause(f"{column} IN ({marks})", tuple(values)) if values else Clause("false")
 
 
 def name(column: str, value: str) -> Clause:

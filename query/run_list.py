@@ -48,6 +48,10 @@ def newest_runs(store: StorePaths, request: Request, now: int, *, outside: bool 
     Filters on sandbox, host, run and decision need SQLite only; with any other a run matches if an
     event of it does. UsageError for a wrong filter, StorageError for a store that cannot be read.
     """
+    if request.scope is not None:
+        from query import scoped_runs
+
+        return scoped_runs.newest_runs(store, request, now, outside=outside)
     with reading(store) as con:
         read_meta(con)
         request = with_runs_resolved(request, con)
@@ -56,7 +60,7 @@ def newest_runs(store: StorePaths, request: Request, now: int, *, outside: bool 
         found = list(islice(_matching(store, con, request, outside=outside), most))
         kept = found if request.limit is None else found[: request.limit]
         return RunList(
-            runs=tuple(_listed(con, run, now) for run in reversed(kept)),
+            runs=tuple(listed(con, run, now) for run in reversed(kept)),
             more=len(found) > len(kept),
             outside=0 if outside else _count(con, request.window, OUTSIDE),
             searched=_count(con, request.window, "true"),
@@ -79,7 +83,7 @@ def _matching(
 
 def _in_window(con: sqlite3.Connection, window: Window, where: str) -> Iterator[Run]:
     """Newest first; arrival is no property of a run, so such a window is left to the events."""
-    bounds = _bounds(window)
+    bounds = time_bounds(window)
     rows = con.execute(
         f"SELECT {_COLUMNS} FROM runs WHERE last_ts >= ? AND first_ts < ? AND {where}"  # noqa: S608
         " ORDER BY last_ts DESC, correlation_id",
@@ -90,10 +94,11 @@ def _in_window(con: sqlite3.Connection, window: Window, where: str) -> Iterator[
 
 def _count(con: sqlite3.Connection, window: Window, where: str) -> int:
     sql = f"SELECT count(*) FROM runs WHERE last_ts >= ? AND first_ts < ? AND {where}"  # noqa: S608
-    return int(con.execute(sql, _bounds(window)).fetchone()[0])
+    return int(con.execute(sql, time_bounds(window)).fetchone()[0])
 
 
-def _bounds(window: Window) -> tuple[int, int]:
+def time_bounds(window: Window) -> tuple[int, int]:
+    """The window in µs as SQLite compares it; arrival is no property of a run."""
     if window.clock != "event":
         return _MIN, _MAX
     return (
@@ -102,7 +107,8 @@ def _bounds(window: Window) -> tuple[int, int]:
     )
 
 
-def _listed(con: sqlite3.Connection, run: Run, now: int) -> Listed:
+def listed(con: sqlite3.Connection, run: Run, now: int) -> Listed:
+    """A run with what stands beside it in the list."""
     return Listed(
         run=run,
         refused=_most_refused(con, run) if run.deny else None,

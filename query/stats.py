@@ -17,6 +17,7 @@ from query.predicates import Clause, all_of, not_
 from query.reader import Query, Reader
 from query.reports import told_twice
 from query.runs import with_runs_resolved
+from query.scoping import seen_gaps, seen_upto
 from query.snapshot import Part, Snapshot
 
 # More groups than this are no overview any more, and each costs memory in Python.
@@ -144,8 +145,8 @@ def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool
             reports=len(reports or ()),
             reporters=tuple(sorted(set((reports or {}).values()))),
             searched=sum(part.rows for part in parts),
-            upto=snapshot.last_seq,
-            gaps=snapshot.gaps(request.window),
+            upto=seen_upto(snapshot, request.scope),
+            gaps=seen_gaps(snapshot, request.window, request.scope),
             damaged=reader.damaged,
             merged=counting.merged and reports is not None,
         )

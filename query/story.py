@@ -16,6 +16,7 @@ from query.plan import prune
 from query.predicates import Clause, all_of, any_of
 from query.reader import ROW_COLUMNS, Query, Reader, seq_of, to_row
 from query.runs import Run, run_named
+from query.scoping import in_scope, seen_gaps
 from query.snapshot import Part, Snapshot
 
 # Events told of one run, the oldest first; of a longer run the later refusals, and it says so.
@@ -105,13 +106,18 @@ def neighbours(store: StorePaths, seq: int, request: Request, context: int) -> N
         with Reader(snapshot, [*parts, *own], final=final) as reader:
             found = [
                 *_side(reader, parts, where, seq, context, before=True)[::-1],
-                *reader.rows(own, Query(ROW_COLUMNS, Clause("seq = ?", (seq,)))),
+                *reader.rows(
+                    own,
+                    Query(
+                        ROW_COLUMNS, all_of([Clause("seq = ?", (seq,)), in_scope(request.scope)])
+                    ),
+                ),
                 *_side(reader, parts, where, seq, context, before=False),
             ]
             rows = tuple(to_row(values) for values in found)
             times = [row["ts"] for row in rows] or [0]
             window = Window(min(times), max(times) + 1)
-            return Neighbours(rows, snapshot.gaps(window), reader.damaged)
+            return Neighbours(rows, seen_gaps(snapshot, window, request.scope), reader.damaged)
 
     return with_snapshot(store, work)
 
@@ -142,7 +148,11 @@ def _side(
 def _story(
     snapshot: Snapshot, word: str, request: Request, sandbox: str | None, final: bool
 ) -> Story:
-    run = run_named(snapshot.con, word, sandbox)
+    run = run_named(snapshot.con, word, sandbox, request.scope)
+    if request.scope is not None:
+        from query.scoped_runs import seen_run
+
+        run = seen_run(snapshot, run, request.scope, final=final)
     parts = [
         part
         for part in snapshot.parts
@@ -153,9 +163,9 @@ def _story(
         more = len(first) > MAX_EVENTS
         later = _refusals(reader, parts, run, request, first[MAX_EVENTS - 1]["seq"]) if more else []
         rows, reports = _apart([*first[:MAX_EVENTS], *map(to_row, later)], run)
-        gaps = snapshot.gaps(Window(run.first_ts, run.last_ts + 1))
+        gaps = seen_gaps(snapshot, Window(run.first_ts, run.last_ts + 1), request.scope)
         totals = _totals(rows, reports)
-        if more and not (request.values or request.window != Window()):
+        if more and not (request.values or request.window != Window() or request.scope):
             totals = replace(totals, allow=run.allow, deny=run.deny, unknown=0, other=run.other)
         return Story(
             run=run,
@@ -175,7 +185,7 @@ def _events(
     """The run's events, and reports that may belong to one of them."""
     linked = Clause("link = 'report' AND linked_seq BETWEEN ? AND ?", (run.first_seq, run.last_seq))
     span = Clause("seq BETWEEN ? AND ?", (run.first_seq, run.last_seq + REPORT_SEQS))
-    where = all_of([span, any_of([_own(run, request), linked])])
+    where = all_of([span, in_scope(request.scope), any_of([_own(run, request), linked])])
     tail = Clause("ORDER BY seq LIMIT ?", (MAX_EVENTS + 1,))
     return reader.rows(parts, Query(ROW_COLUMNS, where, tail))
 

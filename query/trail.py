@@ -19,7 +19,8 @@ from query.engine import Page, pages, rows_of
 from query.filters import compile_request
 from query.reader import ROW_COLUMNS, decode_batch, open_engine, select_list, to_row
 from query.runs import with_runs_resolved
-from query.snapshot import connect, damaged, number, read_meta
+from query.scoping import of_scope
+from query.snapshot import connect, damaged, number, open_snapshot, read_meta
 
 # The backstop where `notify` is watched, and the only means where it cannot be.
 WATCHED_POLL_S: Final = 0.05
@@ -219,6 +220,9 @@ class _Follower:
             if row:
                 seen[gap_id] = Gap(*row)
         changed = tuple(gap for gap in seen.values() if self._told.get(gap.id) != gap)
+        if changed and self._request.scope is not None:
+            with open_snapshot(self._store) as snapshot:
+                changed = of_scope(snapshot, changed, self._request.scope)
         self._told = {gap.id: gap for gap in seen.values() if gap.until is None}
         self._last_gap = max([self._last_gap, *seen])
         return changed
