@@ -10,6 +10,7 @@ from audit.call import Call
 from audit_events.errors import AuditError, Exit
 from audit_events.layout import StorePaths
 from audit_events.text import terminal
+from query.contracts import Scope
 
 MAX_VALUES: Final = 200
 _TIMES: Final = ("15m", "1h", "24h", "7d", "today", "yesterday", "now")
@@ -81,11 +82,14 @@ def _of_filter(call: Call, name: str) -> Iterable[str]:
     if name in BY_FLAG and BY_FLAG[name].values:
         return BY_FLAG[name].values
     store = wiring.existing_store(call)
-    if store is None:
-        return ()
+    return () if store is None else values_of(store, name)
+
+
+def values_of(store: StorePaths, name: str, scope: Scope = None) -> Iterable[str]:
+    """Values that a filter may have, by what the store holds of a scope."""
     if name in _HOT:
-        return _hot(store, _HOT[name])
-    return _FROM_STORE[name](store) if name in _FROM_STORE else ()
+        return _hot(store, _HOT[name], scope)
+    return _FROM_STORE[name](store, scope) if name in _FROM_STORE else ()
 
 
 def _words(call: Call, verb: str) -> Iterable[str]:
@@ -102,37 +106,57 @@ def _words(call: Call, verb: str) -> Iterable[str]:
     return ()
 
 
-def _sandboxes(store: StorePaths) -> Iterable[str]:
+def _sandboxes(store: StorePaths, scope: Scope = None) -> Iterable[str]:
     from query.views import known_sandboxes
 
-    return known_sandboxes(store)
+    return [name for name in known_sandboxes(store) if scope is None or name in scope]
 
 
-def _hot(store: StorePaths, column: str) -> Iterator[str]:
+def _hot(store: StorePaths, column: str, scope: Scope = None) -> Iterator[str]:
     """What the newest refusals held, the newest first."""
     from query.views import hot_denies
 
     for row in hot_denies(store):
-        if (value := row.get(column)) is not None:
+        seen = scope is None or row.get("sandbox") in scope
+        if seen and (value := row.get(column)) is not None:
             yield str(value)
 
 
-def _select(sql: str) -> Callable[[StorePaths], Iterable[str]]:
-    def run(store: StorePaths) -> Iterable[str]:
-        from query.snapshot import reading
+def _of_runs(sql: str, store: StorePaths, scope: Scope) -> Iterable[str]:
+    from query.runs import in_scope
+    from query.snapshot import reading
 
-        with reading(store) as con:
-            return [str(value) for (value,) in con.execute(sql, (MAX_VALUES,))]
-
-    return run
-
-
-def _runs(store: StorePaths) -> Iterable[str]:
-    newest = _select("SELECT correlation_id FROM runs ORDER BY last_ts DESC LIMIT ?")
-    return ("last", "last~1", *newest(store))
+    where, params = in_scope(scope)
+    with reading(store) as con:
+        found = con.execute(sql.format(where), (*params, MAX_VALUES))
+        return [str(value) for (value,) in found]
 
 
-def _cursors(store: StorePaths) -> Iterable[str]:
+def _runs(store: StorePaths, scope: Scope = None) -> Iterable[str]:
+    newest = "SELECT correlation_id FROM runs WHERE {} ORDER BY last_ts DESC LIMIT ?"
+    return ("last", "last~1", *_of_runs(newest, store, scope))
+
+
+def _hosts(store: StorePaths, scope: Scope = None) -> Iterable[str]:
+    names = "SELECT DISTINCT host FROM runs WHERE {} ORDER BY host LIMIT ?"
+    return _of_runs(names, store, scope)
+
+
+def _sources(store: StorePaths, scope: Scope = None) -> Iterable[str]:
+    from query.views import source_states
+
+    names = [state.source for state in source_states(store)][:MAX_VALUES]
+    if scope is None:
+        return names
+    from query.scoping import sources_of
+    from query.snapshot import open_snapshot
+
+    with open_snapshot(store) as snapshot:
+        delivered = sources_of(snapshot, names, scope)
+    return [name for name in names if name in delivered]
+
+
+def _cursors(store: StorePaths, _scope: Scope = None) -> Iterable[str]:
     from contextlib import closing
 
     uri = store.control.resolve().as_uri() + "?mode=ro"
@@ -140,10 +164,10 @@ def _cursors(store: StorePaths) -> Iterable[str]:
         return [name for (name,) in con.execute("SELECT name FROM cursors ORDER BY name")]
 
 
-_FROM_STORE: Final[dict[str, Callable[[StorePaths], Iterable[str]]]] = {
+_FROM_STORE: Final[dict[str, Callable[[StorePaths, Scope], Iterable[str]]]] = {
     "sandbox": _sandboxes,
     "run": _runs,
     "cursor": _cursors,
-    "source": _select("SELECT source FROM sources ORDER BY source LIMIT ?"),
-    "host": _select("SELECT DISTINCT host FROM runs ORDER BY host LIMIT ?"),
+    "source": _sources,
+    "host": _hosts,
 }

@@ -4,7 +4,7 @@ The store never holds a secret, so looking for one as it is written would always
 """
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from audit import commands, reads, wiring
@@ -25,16 +25,42 @@ _ANNOUNCED: Final = r"(?i)passw|secret|token|bearer|api.?key|-----BEGIN|://[^/\s
 _MARKED: Final = "[REDACTED"
 
 
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A secret among a question's words: what it is, and the name that is searched instead."""
+
+    kind: str
+    fingerprint: str
+
+    @property
+    def words(self) -> str:
+        """What was done, in a sentence."""
+        return (
+            f"that is {_article(self.kind)} {self.kind}; the store never holds it, so its"
+            f" fingerprint {self.fingerprint} is searched instead"
+        )
+
+
 def ask(call: Call, store: Store, asked: Asked, words: list[str] | None) -> Question:
     """The question of a command; UsageError for words that cannot be understood or searched."""
     sandboxes = lambda: reads.known_sandboxes(store)  # noqa: E731
     found = question(asked, words or (), call.now(), sandboxes)
     _note_several_runs(call, store, found)
-    for flag in _SEARCHED:
-        for value in found.values.get(flag, ()):
-            if _suspicious(value):
-                found = _by_fingerprint(call, found, flag, value, store)
+    found, masked = without_secrets(call, store, found)
+    for secret in masked:
+        _tell(call, secret)
     return found
+
+
+def without_secrets(call: Call, store: Store, asked: Question) -> tuple[Question, list[Masked]]:
+    """The question with secrets replaced by their fingerprints; UsageError if that cannot be."""
+    masked: list[Masked] = []
+    for flag in _SEARCHED:
+        for value in asked.values.get(flag, ()):
+            if _suspicious(value):
+                asked, found = _by_fingerprint(call, asked, flag, value, store)
+                masked += found
+    return asked, masked
 
 
 def _note_several_runs(call: Call, store: Store, asked: Question) -> None:
@@ -55,7 +81,9 @@ def _suspicious(value: str) -> bool:
     return bool(mixed or re.search(_ANNOUNCED, value))
 
 
-def _by_fingerprint(call: Call, asked: Question, flag: str, value: str, store: Store) -> Question:
+def _by_fingerprint(
+    call: Call, asked: Question, flag: str, value: str, store: Store
+) -> tuple[Question, list[Masked]]:
     from audit.finding import other_names
     from audit.masking import redactor
 
@@ -63,7 +91,7 @@ def _by_fingerprint(call: Call, asked: Question, flag: str, value: str, store: S
     column = "path" if flag == "path" else "message"
     findings = redactor(call).findings(plain, column)
     if not findings:
-        return asked
+        return asked, []
     kind, fingerprint = findings[0].kind, findings[0].fingerprint
     if fingerprint is None:
         article = _article(kind)
@@ -80,21 +108,17 @@ def _by_fingerprint(call: Call, asked: Question, flag: str, value: str, store: S
         )
     if len(asked.values[flag]) > 1:
         raise UsageError(f"--{flag} with a secret goes with no other value of --{flag}")
-    _tell(call, kind, fingerprint)
     values = {name: given for name, given in asked.values.items() if name != flag}
     sign = "!" if value.startswith("!") else ""
     # Events masked before the key was changed bear another name of the same secret.
     names = [fingerprint, *other_names(call, kind, findings[0].secret)]
     values["secret"] = (*values.get("secret", ()), *(sign + name for name in names))
-    return replace(asked, values=values)
+    return replace(asked, values=values), [Masked(kind, fingerprint)]
 
 
-def _tell(call: Call, kind: str, fingerprint: str) -> None:
+def _tell(call: Call, secret: Masked) -> None:
     voice = Voice(call.prog, call.environ)
-    voice.warning(
-        f"that is {_article(kind)} {kind}; the store never holds it, so its fingerprint"
-        f" {fingerprint} is searched instead"
-    )
+    voice.warning(secret.words)
     better = f"; next time: {call.prog} secrets find -" if "secrets" in commands.names() else ""
     voice.note(f"it is now in your shell history{better}")
 
