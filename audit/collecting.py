@@ -15,7 +15,7 @@ from audit.call import Call
 from audit.keys import first_key, key_path, load_or_create
 from audit.packs import Renewal, load_packs, pack_path
 from audit.say import Voice
-from audit.settings import Settings, duration_s, source_kinds, source_plugin
+from audit.settings import Settings, duration_s, source_kinds, source_plugin, window_us
 from audit_events.errors import UsageError
 from collector.contracts import DecoderPlugin, Reason, Source, SourcePlugin, SourceSettings
 from collector.seal import SealLimits
@@ -114,6 +114,7 @@ def plan(
         host=settings.host or socket.gethostname(),
         version=version("sandtrail"),
         idle_us=duration_s(settings.runs.idle) * 1_000_000,
+        link_window_us=window_us(settings.link_window),
         say=say,
         limits=SealLimits(
             settings.seal.rows, settings.seal.bytes, float(duration_s(settings.seal.after))

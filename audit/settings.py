@@ -24,13 +24,28 @@ FILE_NAME: Final = "audit.toml"
 MAX_SETTINGS_BYTES: Final = 1 << 20
 
 Positive = Annotated[int, Meta(ge=1)]
-Duration = Annotated[str, Meta(pattern=r"^([0-9]{1,6}[smhdw])+$")]
+_DURATION: Final = r"^([0-9]{1,6}[smhdw])+$"
+# The system's records wait for as long as this: what is longer than some seconds serves nobody.
+_WINDOW: Final = r"^([1-9][0-9]{1,3}ms|[1-9]s|10s)$"
+Duration = Annotated[str, Meta(pattern=_DURATION)]
+Window = Annotated[str, Meta(pattern=_WINDOW)]
+_EXAMPLES: Final = {
+    _DURATION: "for example 30s, 5m or 1h30m",
+    _WINDOW: "from 10ms to 10s, for example 500ms",
+}
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def duration_s(text: str) -> int:
     """Seconds of `1h30m`."""
     return sum(int(n) * _UNITS_S[unit] for n, unit in re.findall(r"([0-9]+)([smhdw])", text))
+
+
+def window_us(text: str) -> int:
+    """Microseconds of `500ms` or `2s`."""
+    if text.endswith("ms"):
+        return int(text[:-2]) * 1_000
+    return int(text[:-1]) * 1_000_000
 
 
 class SealSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -79,6 +94,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     store: str | None = None
     host: str | None = None
     keys: str | None = None
+    # One operation that two sources tell of lies within this time; so long the system's one waits.
+    link_window: Window = "1s"
     # [sources.NAME]: what may stand there is the plug-in's model, by `kind`.
     sources: dict[str, Any] = {}
     # [decoders.NAME]: a table as collector/decoders/mapping.py takes it.
@@ -214,8 +231,10 @@ def _convert(raw: Any, kind: Any, under: tuple[str, ...], path: Path, text: str)
         if unknown := re.search(r"unknown field `(.*)`", words):
             keys = (*keys, unknown[1])
             words, hint = f"unknown key {'.'.join(keys)}", _near(unknown[1], kind, keys, under)
+        elif pattern := re.search(r"matching regex '(.*)'$", words):
+            hint = _EXAMPLES.get(pattern[1])
         line, column = _place(text, keys)
-        shown = words if hint or unknown else f"{'.'.join(keys)}: {words[:1].lower()}{words[1:]}"
+        shown = words if unknown else f"{'.'.join(keys)}: {words[:1].lower()}{words[1:]}"
         raise SettingsError(f"{path}:{line}:{column}: {shown}", hint=hint) from None
 
 

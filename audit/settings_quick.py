@@ -13,6 +13,7 @@ KNOWN: Final = frozenset(
         "store",
         "host",
         "keys",
+        "link_window",
         "sources",
         "decoders",
         "seal",

@@ -15,6 +15,12 @@ EXPLAINED: Final = (
         '"/etc/sandtrail"',
     ),
     (
+        "link_window",
+        "What two sources tell of one operation lies within this time of each other, from 10ms to"
+        "\n10s; so long the system's record waits for the enforcement layer's.",
+        '"1s"',
+    ),
+    (
         "seal.rows",
         "Events move from the buffer to the archive when the first of these is reached.",
         "131072",

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from audit_events.arrow import EVENT_SCHEMA
 from audit_events.schema import COLUMN_NAMES
 from collector.contracts import DecoderPlugin, Source
-from collector.link import MAX_RECENT_ROWS, Linker
+from collector.link import LINK_WINDOW_US, MAX_RECENT_ROWS, Linker
 from collector.link_index import COLUMNS
 from collector.recovery import Opened
 from collector.spool import decode_batch
@@ -20,10 +20,14 @@ _SCHEMA: Final = pa.schema([EVENT_SCHEMA.field(name) for name in _WANTED])
 
 
 def linker_of(
-    opened: Opened, sources: Iterable[tuple[Source, DecoderPlugin]], *, patient: bool
+    opened: Opened,
+    sources: Iterable[tuple[Source, DecoderPlugin]],
+    *,
+    patient: bool,
+    window_us: int = LINK_WINDOW_US,
 ) -> Linker:
     """A linker for these sources that knows what earlier starts stored of late."""
-    linker = Linker(patient=patient)
+    linker = Linker(patient=patient, window_us=window_us)
     for source, plugin in sources:
         linker.knows(source.name, plugin.name)
     if linker.pairs:

@@ -33,6 +33,7 @@ from collector.gaps import left_open, news
 from collector.hot import forget_old_minutes
 from collector.join import join_small
 from collector.known_runs import MAX_RUNS
+from collector.link import LINK_WINDOW_US
 from collector.policy_store import LAST_NOTICE
 from collector.policy_watch import PolicyWatch
 from collector.recent import linker_of
@@ -86,6 +87,7 @@ class Plan:
     host: str
     version: str
     idle_us: int = DEFAULT_IDLE_US
+    link_window_us: int = LINK_WINDOW_US
     say: Callable[[str], None] = lambda _text: None
     on_step: Step = no_step
     limits: SealLimits = field(default_factory=SealLimits)
@@ -154,7 +156,8 @@ class Collector:
     def _flow(self, opened: Opened, *, once: bool) -> Flow:
         spool, correlator = opened.spool, Correlator(self._plan.idle_us)
         correlator.remember(spool.newest_runs(MAX_RUNS), spool.run_pids())
-        linker = linker_of(opened, self._plan.sources, patient=once)
+        window = self._plan.link_window_us
+        linker = linker_of(opened, self._plan.sources, patient=once, window_us=window)
         return Flow(self._plan.host, correlator, self._plan.redactor, spool, linker=linker)
 
     def _collect(self, opened: Opened, stop: threading.Event, *, once: bool) -> None:

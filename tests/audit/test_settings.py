@@ -19,6 +19,9 @@ from audit_events.errors import SettingsError
         ("[seal]\n\nrows = 0\n", "3:1", "seal.rows: expected `int` >= 1", ""),
         ('[retention]\nkeep = "5 days"\n', "2:1", "retention.keep: expected `str`", ""),
         ('[sources.a]\npaths = ["x"]\n[sources.b]\npaths = [1]\n', "4:1", "sources.b.paths", ""),
+        ('link_window = "1m"\n', "1:1", "link_window: expected `str`", "from 10ms to 10s"),
+        ('host = "h"\n link_window = 1\n', "2:2", "link_window: expected `str`, got `int`", ""),
+        ('[runs]\nidle = "1"\n', "2:1", "runs.idle: expected `str`", "for example 30s"),
         ("store = \n", "1:9", "invalid value", ""),
         ("host = 'a'\nhost = 'b'\n", "2:11", "cannot overwrite a value", ""),
     ],
@@ -82,6 +85,7 @@ def test_config_prints_each_value_and_its_origin(
     assert lines["store"] == [str(tmp_path / "env"), "AUDIT_STORE"]
     assert lines["host"] == ['"h"', f"{tmp_path / 'env' / 'audit.toml'}:1"]
     assert lines["seal.after"] == ['"30s"', "default"]
+    assert lines["link_window"] == ['"1s"', "default"]
     assert run(["audit", "config", "--store", str(tmp_path / "flag")]) == 0
     assert f"{tmp_path / 'flag'}" in capfd.readouterr().out
 
@@ -93,6 +97,18 @@ def test_a_settings_file_that_is_not_there_is_an_error(
     assert run(["audit", "--config", str(tmp_path / "no.toml"), "config"]) == 3
     assert f"--config {tmp_path / 'no.toml'}: no such file" in capfd.readouterr().err
     assert not os.environ.get("AUDIT_CONFIG")
+
+
+@pytest.mark.parametrize(("text", "micros"), [("10ms", 10_000), ("2s", 2_000_000)])
+def test_a_link_window_reaches_the_linker(tmp_path: Path, text: str, micros: int) -> None:
+    """From the file to the plan of a collector."""
+    from audit.collecting import plan
+
+    path = tmp_path / "audit.toml"
+    path.write_text(f'link_window = "{text}"\n')
+    settings = read(path).settings
+    made = plan(tmp_path / "s", tmp_path / "k", [], settings, say=print, note=print)
+    assert made.link_window_us == micros
 
 
 def test_the_quick_look_knows_every_table() -> None:
