@@ -9,12 +9,14 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from audit_events.errors import SourceError
 from collector.contracts import Block, GapClosed, GapOpened, Lost
+from collector.decoders.linux_audit import LinuxAuditDecoder
 from collector.sources.audit_netlink import (
     NEEDS,
     NETLINK_AUDIT,
@@ -27,7 +29,10 @@ from collector.sources.audit_netlink import (
 from tests.collector.logkit import Heard, following, until
 from tests.collector.storekit import House, environment
 
-AUDIT_GET = 1000
+AUDIT_GET, AUDIT_SET = 1000, 1001
+REQUEST, ACKNOWLEDGE = 1, 4
+# struct audit_status: a mask that says what is meant, enabled, and nine more words.
+ENABLED_IS_MEANT, STATUS_BYTES = 1, 44
 LANDLOCKED = Path(__file__).with_name("landlocked.py")
 RECORD = b"audit(1795978564.342:3): pid=1 uid=0 msg='x'"
 
@@ -47,23 +52,53 @@ def group() -> None:
         pytest.skip(f"no live audit records here: {error.message}")
 
 
-@pytest.fixture
-def audit_on(group: None) -> None:
-    """Skip where audit is switched off: then Landlock says nothing (seccomp does)."""
+def control(kind: int, body: bytes = b"") -> tuple[int, bytes]:
+    """(kind, body) of what the kernel's audit answers; root's business."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_AUDIT) as asking:
-        asking.send(struct.pack("=IHHII", 16, AUDIT_GET, 1, 1, 0))
+        asking.settimeout(5)
+        flags = REQUEST if kind == AUDIT_GET else REQUEST | ACKNOWLEDGE
+        asking.send(struct.pack("=IHHII", 16 + len(body), kind, flags, 1, 0) + body)
         answer = asking.recv(4096)
-    kind = struct.unpack_from("=IH", answer)[1]
-    if kind != AUDIT_GET or not struct.unpack_from("=II", answer, 16)[1]:
-        pytest.skip("kernel audit is switched off on this machine (auditctl -e 1 switches it on)")
+    return struct.unpack_from("=IH", answer)[1], answer[16:]
 
 
-def refuse(secret: Path) -> None:
-    """Let Landlock refuse a file; skips where it is not audited."""
-    done = subprocess.run([sys.executable, str(LANDLOCKED), str(secret)], check=False)
-    if done.returncode == 3:
+def enabled() -> int | None:
+    """Whether the kernel audits, None where it does not say."""
+    kind, body = control(AUDIT_GET)
+    return struct.unpack_from("=II", body)[1] if kind == AUDIT_GET else None
+
+
+def enable(value: int) -> bool:
+    """Switch kernel audit, as `auditctl -e` does; whether the kernel did."""
+    _, body = control(
+        AUDIT_SET, struct.pack("=II", ENABLED_IS_MEANT, value).ljust(STATUS_BYTES, b"\0")
+    )
+    return struct.unpack_from("=i", body)[0] == 0 and enabled() == value
+
+
+@pytest.fixture
+def audit_on(group: None) -> Iterator[None]:
+    """Kernel audit switched on, and left as it was: while it is off Landlock says nothing."""
+    before = enabled()
+    if before is None:
+        pytest.skip("this kernel does not say whether it audits")
+    if before == 0 and not enable(1):
+        pytest.skip("kernel audit is switched off, and may not be switched on from here")
+    try:
+        yield
+    finally:
+        if before == 0:
+            assert enable(0)
+
+
+def refuse(secret: Path) -> int:
+    """Let Landlock refuse a file; the pid that wanted it. Skips where it is not audited."""
+    process = subprocess.Popen([sys.executable, str(LANDLOCKED), str(secret)])
+    code = process.wait(20)
+    if code == 3:
         pytest.skip("this kernel has no Landlock that is audited (Linux 6.15)")
-    assert done.returncode == 0
+    assert code == 0
+    return process.pid
 
 
 def kill_by_seccomp() -> int:
@@ -81,10 +116,15 @@ def test_a_real_landlock_denial_is_heard(audit_on: None, tmp_path: Path) -> None
     secret.write_text("x")
     with following(AuditNetlinkSource("audit")) as heard:
         until(lambda: heard.of(Block))
-        refuse(secret)
+        denied = refuse(secret)
         until(lambda: str(secret).encode() in heard.data)
+        until(lambda: b"type=1320 " in heard.data.partition(str(secret).encode())[2])
     record = next(line for line in heard.data.splitlines() if b"blockers=fs.read_file" in line)
     assert record.startswith(b"type=1423 msg=audit(")
+    decoded = LinuxAuditDecoder().decode(Block("audit", "x", heard.data, 0, len(heard.data)))
+    (row,) = [row for row in decoded.batch.to_pylist() if row["path"] == str(secret)]
+    assert (row["enforcer"], row["decision"], row["access"]) == ("landlock", "deny", "read")
+    assert row["pid"] == denied
 
 
 def test_a_real_seccomp_kill_is_in_the_trail(group: None, tmp_path: Path) -> None:
