@@ -12,7 +12,7 @@ from audit import reads
 from audit.asking import Question
 from audit.reads import Store
 from audit.render_flow import wrapped
-from audit.render_time import clock, moment, spoken
+from audit.render_time import dated, moment, spoken
 from audit.render_width import cell, width
 from audit.screen import Screen
 from audit_events.errors import Exit, QueryError
@@ -39,8 +39,12 @@ def tell_nothing(
     if answer.gaps:
         for line in _over_a_gap(answer.gaps, asked, now, screen.voice.prog, what):
             _say(screen, line)
+    stranger = _unknown_sandbox(store, asked) or _unknown_run(store, asked)
+    if answer.gaps and stranger:
+        _say(screen, stranger)
+    if answer.gaps:
         return Exit.PARTIAL
-    if stranger := _unknown_sandbox(store, asked) or _unknown_run(store, asked):
+    if stranger:
         _say(screen, stranger)
         return Exit.DONE
     since = moment(asked.window.since, asked.zone, now) if asked.window.since else "the beginning"
@@ -75,8 +79,8 @@ def _over_a_gap(gaps: Sequence[Gap], asked: Question, now: int, prog: str, what:
     verb = "was" if all(gap.until is not None for gap in gaps) else "is"
     lines = [f"no {what} found, but the record is incomplete: {names} {verb} unavailable"]
     for gap in gaps[-MAX_GAPS_NAMED:]:
-        since = clock(gap.since, asked.zone)
-        until = "now" if gap.until is None else clock(gap.until, asked.zone)
+        since = dated(gap.since, asked.zone, now)
+        until = "now" if gap.until is None else dated(gap.until, asked.zone, now)
         lasted = spoken((gap.until or now) - gap.since)
         lines.append(f"{since} to {until} ({lasted}): {gap.reason}")
     if len(gaps) > MAX_GAPS_NAMED:

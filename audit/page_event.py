@@ -11,6 +11,7 @@ from audit import render_cells as cells
 from audit import render_time as times
 from audit.event_policy import Origin
 from audit.page_origin import confirmed, origin_lines
+from audit.render_flow import wrapped
 from audit.render_style import Glyphs, safe
 from audit.render_width import fit_target, width
 from query.contracts import Row
@@ -84,7 +85,8 @@ def _what(row: Row, setting: Setting) -> Iterator[str]:
     utc = times.clock(row["ts"], UTC, millis=True)[:12]
     took = f", in {times.spoken_micros(row['latency_us'])}" if "latency_us" in row else ""
     source = safe(row.get("enforcer") or row.get("source") or "?", glyphs)
-    yield f"{_INDENT}{moment} ({utc}Z){took}, by {source}".replace("µ", glyphs.micro)
+    when = f"{_INDENT}{moment} ({utc}Z){took}, by {source}".replace("µ", glyphs.micro)
+    yield from wrapped(when, columns, len(_INDENT))
 
 
 def _rule(
@@ -158,7 +160,7 @@ def _notes(row: Row, setting: Setting) -> Iterator[str]:
 
 
 def _next(row: Row, setting: Setting) -> Iterator[str]:
-    prog, seq = setting.prog, row["seq"]
+    prog, seq, columns = setting.prog, row["seq"], min(setting.columns, _MAX_COLUMNS)
     ways = [
         ("policy suggest", f"{prog} policy suggest --run {cells.run(row, setting.glyphs)}"),
         ("show", f"{prog} show {seq} -C 10"),
@@ -170,9 +172,11 @@ def _next(row: Row, setting: Setting) -> Iterator[str]:
     if not row.get("policy_rule") and not row.get("policy_digest") and _sandbox(row):
         name = shlex.quote(safe(_sandbox(row), setting.glyphs))
         there.insert(0, f"{prog} policy apply -f POLICY.yaml --sandbox {name}     from now on")
-        yield from (f"{'next' if not n else '':<6}{text}" for n, text in enumerate(there[:2]))
+        for n, text in enumerate(there[:2]):
+            yield from wrapped(f"{'next' if not n else '':<6}{text}", columns, len(_INDENT))
         return
-    yield f"{'next':<6}{f' {setting.glyphs.dot} '.join(there)}"
+    text = f" {setting.glyphs.dot} ".join(there)
+    yield from wrapped(f"{'next':<6}{text}", columns, len(_INDENT))
 
 
 def _sandbox(row: Row) -> str:

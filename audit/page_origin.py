@@ -6,6 +6,7 @@ from typing import Final
 
 from audit.event_policy import Origin, Today
 from audit.page_policy import INDENT, MAX_COLUMNS, numbered, reason_lines, wrapped
+from audit.render_flow import wrapped as flow
 from audit.render_style import Glyphs, safe
 from policies.decide import Verdict
 from policies.hosts import is_address
@@ -38,7 +39,7 @@ def origin_lines(
     policy = origin.policy
     since = f", in force since {stamp(origin.since, zone)}" if origin.since is not None else ""
     digest = f"sha256:{policy.digest[:_DIGITS]}{glyphs.ellipsis}"
-    yield f"{INDENT}{safe(policy.name, glyphs)}, {digest}{since}"
+    yield from flow(f"{INDENT}{safe(policy.name, glyphs)}, {digest}{since}", columns, len(INDENT))
     rule = spelled(row.get("policy_rule") or (origin.found.verdict.rule if origin.found else ""))
     if (lines := policy.lines.get(rule)) is not None:
         marked = not rule.endswith("default-deny")

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
+from audit.render_flow import wrapped as flow
 from audit.render_style import Glyphs, safe
 from audit.render_width import width
 from audit.screen import Screen
@@ -58,9 +59,9 @@ def numbered(
         if name and width(row) + 2 + width(name) <= columns:
             row += " " * (columns - width(row) - width(name)) + name
             name = ""
-        yield row
+        yield from flow(row, columns, digits + 8)
     if name:
-        yield " " * max(columns - width(name), 0) + name
+        yield from flow(" " * max(columns - width(name), 0) + name, columns)
 
 
 def reason_lines(found: Explanation, glyphs: Glyphs, columns: int) -> Iterator[str]:

@@ -123,10 +123,10 @@ def _record(found: Situation, paper: Paper) -> tuple[str, str]:
         return "INCOMPLETE", f"nothing is read{since}"
     gap, more = found.open_gaps[0], len(found.open_gaps) - 1
     others = f" and {more} more" if more else ""
-    since = times.clock(gap.since, zone)
+    since = times.dated(gap.since, zone, now)
     return (
         "INCOMPLETE",
-        f"{safe(gap.source, paper.glyphs)} down since {since}{others} ({paper.prog} gaps)",
+        f"{safe(gap.source, paper.glyphs)} down since {since}{others} ({paper.prog} doctor)",
     )
 
 
@@ -135,7 +135,9 @@ def _exports(found: Situation, paper: Paper) -> Iterator[str]:
     if not found.cursors:
         return
     cursor = min(found.cursors, key=lambda cursor: cursor.seq)
-    until = times.moment(cursor.updated_at, paper.zone, paper.now)
+    until = times.short_clock(cursor.updated_at, paper.zone)
+    if (day := times.day(cursor.updated_at, paper.zone)) != times.day(paper.now, paper.zone):
+        until = f"{day}T{until}"
     behind = found.last_seq - cursor.seq
     others = len(found.cursors) - 1
     has = "is last: all" if others else "has everything"
@@ -189,7 +191,8 @@ def _causes(shown: list[tuple[int, Row]], glyphs: Glyphs, columns: int | None) -
 
 def next_lines(found: Situation, prog: str, known: frozenset[str], paper: Paper) -> list[str]:
     """What one would do next, of the commands that there are."""
-    seq = found.denied[0].event["seq"] if found.denied else "last"
+    # The rule that refused first is as a rule what the others follow from.
+    seq = min((item.event["seq"] for item in found.denied), default="last")
     ways = [text.format(prog=prog, seq=seq) for verb, text in NEXT if verb in known]
     return wrapped(f"  {f' {paper.glyphs.dot} '.join(ways)}", paper.columns, 2)
 

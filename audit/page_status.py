@@ -107,7 +107,7 @@ def _source(source: SourceState, found: Status, paper: Paper) -> list[Part]:
     now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     name = "  " + keep_start(safe(source.source, glyphs), _STATE - 3, glyphs.ellipsis)
     if gap := _gap(source, found):
-        since = f"since {times.clock(gap.since, zone)}"
+        since = f"since {times.dated(gap.since, zone, now)}"
         return _line(name, "UNAVAILABLE", since, (_PLACE, safe(gap.reason, glyphs)))
     state = "healthy" if source.state in _GOOD else safe(source.state.upper(), glyphs)
     today = f"{times.count(found.stored_today.get(source.source, 0)):>8} today"
@@ -130,7 +130,7 @@ def _waiting(found: Status, now: int) -> str:
     waiting = found.waiting
     text = f"{times.count(waiting.events)} events waiting"
     if waiting.oldest_at is not None:
-        text += f", oldest {times.duration(max(now - waiting.oldest_at, 0))}"
+        text += f", oldest {times.spoken(max(now - waiting.oldest_at, 0))}"
     return text
 
 

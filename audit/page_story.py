@@ -257,13 +257,11 @@ def _ruled(step: Step, telling: Telling) -> Iterator[str]:
     if found is None:
         yield name
         return
-    if found.why:
-        yield f"{name}: {safe(found.why, glyphs)}, {found.place}"
-        return
-    head, text = f"{name}, {found.place}", safe(found.text, glyphs)
+    head, text = f"{name}, {found.place}", safe(found.why or found.text, glyphs)
+    both = f"{name}: {text}, {found.place}" if found.why else f"{head}   {text}"
     room = (telling.columns or _NO_CUT) - _MORE_CELLS
-    if width(f"{head}   {text}") + 2 + len(_numbers(step)) <= room:
-        yield f"{head}   {text}"
+    if width(both) + (0 if found.why else 2 + len(_numbers(step))) <= room:
+        yield both
         return
     yield head
     yield keep_start(text, room, glyphs.ellipsis)

@@ -19,7 +19,7 @@ from audit.render import Renderer
 from audit.render_cells import gap_text
 from audit.render_fold import Line, fold, line_of, merge
 from audit.render_style import UNICODE
-from audit.render_time import clock, count
+from audit.render_time import count, dated
 from audit.say import Voice
 from audit.screen import Screen
 from audit_events.errors import Exit, UsageError
@@ -127,7 +127,7 @@ def concluded(
         answer = Answer([], False, found.searched, 0, found.gaps, found.damaged)
         code = max(code, tell_nothing(store, asked, answer, screen, call.now()))
     elif verdict.strict and found.gaps:
-        tell_gaps(screen, found.gaps, asked)
+        tell_gaps(screen, found.gaps, asked, call.now())
         code = Exit.PARTIAL
     if verdict.fail_if_any and found.number:
         return Exit.ANSWER_NO
@@ -145,11 +145,11 @@ def tell_damaged(screen: Screen, damaged: Sequence[Damaged]) -> None:
         )
 
 
-def tell_gaps(screen: Screen, gaps: Sequence[Gap], asked: Question) -> None:
+def tell_gaps(screen: Screen, gaps: Sequence[Gap], asked: Question, now: int) -> None:
     """A warning for each stretch in which something may be missing."""
     for gap in gaps:
-        since = clock(gap.since, asked.zone)
-        until = "" if gap.until is None else f" until {clock(gap.until, asked.zone)}"
+        since = dated(gap.since, asked.zone, now)
+        until = "" if gap.until is None else f" until {dated(gap.until, asked.zone, now)}"
         screen.voice.warning(f"{gap.source} unavailable since {since}{until}: {gap.reason}")
 
 
@@ -196,7 +196,8 @@ def _grid(call: Call, store: Store, asked: Question, wanted: Wanted, screen: Scr
     zone = asked.zone if screen.terminal else None
     columns = wanted.columns or ()
     if answer.rows:
-        output.put(grid(columns, answer.rows, zone, screen.glyphs, cut=screen.terminal))
+        room = screen.columns if screen.terminal else None
+        output.put(grid(columns, answer.rows, zone, screen.glyphs, room))
         lines = [line_of(row) for row in answer.rows]
         screen.remark(_footer(lines, answer.more, wanted, answer), quiet=wanted.quiet)
     return Found(len(answer.rows), answer.gaps, answer.damaged, answer.searched)

@@ -50,9 +50,15 @@ class Renderer:
     def text(self, lines: Iterable[Line]) -> Iterator[str]:
         """The lines of text for these events, headings and day changes included."""
         for line in lines:
-            yield from self._headings(line.row)
-            for pieces in self._pieces(line):
-                yield paint(pieces, colour=self.look.colour)
+            headings, body = self.parts(line)
+            yield from headings
+            yield from body
+
+    def parts(self, line: Line) -> tuple[list[str], list[str]]:
+        """Headings that have become due, and the event itself."""
+        headings = list(self._headings(line.row))
+        body = [paint(pieces, colour=self.look.colour) for pieces in self._pieces(line)]
+        return headings, body
 
     def _headings(self, row: Row) -> Iterator[str]:
         look = self.look
@@ -84,7 +90,10 @@ class Renderer:
         extras = self._extras(line)
         room = self.look.columns - _cells([*left, *extras, *right]) - _GAP
         if line.more_us is not None:
-            yield _joined(left, right, self.look.columns)
+            together = _cells([*left, *right]) + _GAP <= self.look.columns
+            yield _joined(left, right, self.look.columns) if together else left
+            if not together:
+                yield _joined([(_INDENT, "")], right, self.look.columns)
         elif self.look.columns >= TWO_LINES_BELOW and room >= MIN_TARGET_CELLS:
             target = self._target(line.row, room)
             yield _joined([*left, *target], [*extras, *right], self.look.columns)

@@ -11,6 +11,7 @@ _NARROW_INDENT: Final = 4
 # Where a sentence breaks best; the sign between two parts goes.
 _SIGNS: Final = (" · ", " | ")
 _STOPS: Final = ("; ", ". ")
+_COMMA: Final = ", "
 
 # A text and the column where it likes to begin.
 Part = tuple[int, str]
@@ -34,8 +35,10 @@ def _break(text: str, room: int) -> int:
         if (found := text.rfind(mark, 0, limit + len(mark))) > limit // 3:
             return found
     for mark in _STOPS:
-        if (found := text.rfind(mark, 0, limit)) > limit // 2:
+        if (found := text.rfind(mark, 0, limit)) >= limit // 3:
             return found + 1
+    if (found := text.rfind(_COMMA, 0, limit)) > limit // 2:
+        return found + 1
     found = text.rfind(" ", 0, limit + 1)
     return found if text[:found].strip() and found > 0 else limit
 
@@ -66,7 +69,7 @@ def flowed(parts: Sequence[Part], cells: int | None, indent: int) -> list[str]:
         begin = max(column, width(line) + bool(line))
         if cells is None or begin + width(text) <= cells:
             line += " " * (begin - width(line)) + text
-        elif line and width(line) + 1 + width(text) <= cells:
+        elif line and column > indent and width(line) + 1 + width(text) <= cells:
             line += " " * (cells - width(line) - width(text)) + text
         else:
             first, *rest = _cut(text, cells - indent)

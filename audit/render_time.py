@@ -67,6 +67,12 @@ def moment(micros: int, zone: tzinfo | None, now: int) -> str:
     return text if day(micros, zone) == day(now, zone) else f"{day(micros, zone)}T{text}"
 
 
+def dated(micros: int, zone: tzinfo | None, now: int) -> str:
+    """A clock with seconds, and its day unless that is today."""
+    text = clock(micros, zone)
+    return text if day(micros, zone) == day(now, zone) else f"{day(micros, zone)}T{text}"
+
+
 def utc(micros: int) -> str:
     """RFC 3339 UTC with six digits: `2026-07-28T09:03:12.512000Z`."""
     return f"{local(micros, UTC):%Y-%m-%dT%H:%M:%S.%f}Z".rjust(27, "0")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from audit import commands, questions, tables, wiring
+from audit import commands, questions, reads, tables, wiring
 from audit import screen as output
 from audit.asking import Asked, Question, described
 from audit.call import Call
@@ -18,11 +18,7 @@ from audit.render_time import clock, count
 from audit.screen import Screen
 from audit.story_rules import RuleOf, rules_of
 from audit_events.errors import Exit, UsageError
-from audit_events.layout import StorePaths
-from query import views
-from query.runs import runs_by_prefix
-from query.snapshot import number, read_meta, reading
-from query.story import Neighbours, Story, neighbours, story
+from query.story import Neighbours, Story
 
 FORMATS: Final = ("table", "json", "markdown")
 DEFAULT_CONTEXT: Final = 10
@@ -44,7 +40,7 @@ class Wanted:
 
 def show(call: Call, word: str | None, asked: Asked, words: Sequence[str], wanted: Wanted) -> Exit:
     """Print a run or an event; PARTIAL for damaged files, and with --strict over a gap."""
-    store = wiring.find_store(call)
+    store = wiring.find_trail(call)
     ask = questions.ask(call, store, asked, list(words))
     screen = output.screen(call, wanted.color)
     for warning in ask.warnings:
@@ -54,7 +50,7 @@ def show(call: Call, word: str | None, asked: Asked, words: Sequence[str], wante
     kind, _, rest = word.partition(":")
     if (kind == "event" and rest) or (kind != "run" and _is_event(store, word)):
         return _event(call, store, rest if kind == "event" else word, ask, wanted, screen)
-    if word in views.known_sandboxes(store):
+    if word in reads.known_sandboxes(store):
         ask = replace(ask, values={**ask.values, "sandbox": (word,)})
         word = "last"
     if wanted.context is not None:
@@ -64,26 +60,24 @@ def show(call: Call, word: str | None, asked: Asked, words: Sequence[str], wante
     return _run(call, store, rest if kind == "run" else word, ask, wanted, screen)
 
 
-def _is_event(store: StorePaths, word: str) -> bool:
+def _is_event(store: reads.Store, word: str) -> bool:
     """A number is an event, unless there is none of it and a run's id begins so."""
     if not _EVENT.fullmatch(word):
         return False
     if not word.isdecimal():
         return True
-    with reading(store) as con:
-        there = int(word) <= number(read_meta(con), "last_seq")
-        return there or not runs_by_prefix(con, word, 1)
+    return int(word) <= reads.newest_seq(store) or not reads.runs_by_prefix(store, word)
 
 
 def _run(
-    call: Call, store: StorePaths, word: str, ask: Question, wanted: Wanted, screen: Screen
+    call: Call, store: reads.Store, word: str, ask: Question, wanted: Wanted, screen: Screen
 ) -> Exit:
     names = ask.values.get("sandbox", ())
     plain = names[0] if len(names) == 1 and not re.search(r"^!|[*?\[]", names[0]) else None
     left = ("run",) if plain is None else ("run", "sandbox")
     values = {flag: given for flag, given in ask.values.items() if flag not in left}
     request = replace(ask, values=values).request(None)
-    found = story(store, word, request, plain)
+    found = reads.story(store, word, request, plain)
     filtered = bool(values) or ask.window.since is not None or ask.window.until is not None
     rules = rules_of(store, (digest for _, digest in found.policies))
     telling = replace(_telling(call, store, ask, screen), rule_of=rules)
@@ -98,7 +92,7 @@ def _run(
             only = " · ".join(described(replace(ask, values=values), call.now()))
             screen.remark(f"only {only}", quiet=wanted.quiet)
         output.put(story_lines(found, telling, filtered=filtered))
-    return _partial(found, ask, wanted, screen)
+    return _partial(call, found, ask, wanted, screen)
 
 
 def _put_json(screen: Screen, found: Story, rules: RuleOf) -> None:
@@ -111,9 +105,9 @@ def _put_json(screen: Screen, found: Story, rules: RuleOf) -> None:
     output.flush()
 
 
-def _telling(call: Call, store: StorePaths, ask: Question, screen: Screen) -> Telling:
+def _telling(call: Call, store: reads.Store, ask: Question, screen: Screen) -> Telling:
     now = call.now()
-    collector = views.collector(store, now)
+    collector = reads.collector(store, now)
     ended = None if collector.state == "running" else collector.stopped or collector.heartbeat
     return Telling(
         prog=call.prog,
@@ -127,13 +121,13 @@ def _telling(call: Call, store: StorePaths, ask: Question, screen: Screen) -> Te
 
 
 def _event(
-    call: Call, store: StorePaths, word: str, ask: Question, wanted: Wanted, screen: Screen
+    call: Call, store: reads.Store, word: str, ask: Question, wanted: Wanted, screen: Screen
 ) -> Exit:
     from audit.explaining import event_of
 
     seq = event_of(store, word)["seq"]
     context = DEFAULT_CONTEXT if wanted.context is None else wanted.context
-    found = neighbours(store, seq, ask.request(None), context)
+    found = reads.neighbours(store, seq, ask.request(None), context)
     if wanted.format == "json":
         from exporters.contracts import ALL_COLUMNS
 
@@ -146,7 +140,7 @@ def _event(
         screen.remark(_event_header(call, store, ask, seq), quiet=wanted.quiet)
         _put_lines(found, seq, ask, call.now(), screen)
         screen.remark(_event_footer(call, found, seq), quiet=wanted.quiet)
-    return _partial(found, ask, wanted, screen)
+    return _partial(call, found, ask, wanted, screen)
 
 
 def _put_lines(found: Neighbours, seq: int, ask: Question, now: int, screen: Screen) -> None:
@@ -156,15 +150,16 @@ def _put_lines(found: Neighbours, seq: int, ask: Question, now: int, screen: Scr
     look = screen.look(ask.zone, now, pinned=ask.pins_run())
     renderer = Renderer(replace(look, columns=look.columns - len(_MARK)))
     for row in found.rows:
-        texts = list(renderer.text([line_of(row)]))
-        mark = _MARK if row["seq"] == seq else " " * len(_MARK)
-        output.put_painted([*texts[:-1], mark + texts[-1]])
+        headings, (first, *rest) = renderer.parts(line_of(row))
+        blank = " " * len(_MARK)
+        mark = _MARK if row["seq"] == seq else blank
+        output.put_painted([*headings, mark + first, *(blank + text for text in rest)])
 
 
-def _event_header(call: Call, store: StorePaths, ask: Question, seq: int) -> str:
+def _event_header(call: Call, store: reads.Store, ask: Question, seq: int) -> str:
     zone = f"times {clock(call.now(), ask.zone)[8:]}"
     parts = [f"event {seq} and its neighbours", *described(ask, call.now()), zone]
-    return " · ".join([*parts, wiring.host_name(call), wiring.store_id(store)])
+    return " · ".join([*parts, wiring.host_name(call), reads.store_id(store)])
 
 
 def _event_footer(call: Call, found: Neighbours, seq: int) -> str:
@@ -176,9 +171,11 @@ def _event_footer(call: Call, found: Neighbours, seq: int) -> str:
     return f"{count(before)} before, {count(after)} after{gaps}; {call.prog} explain {seq}"
 
 
-def _partial(found: Story | Neighbours, ask: Question, wanted: Wanted, screen: Screen) -> Exit:
+def _partial(
+    call: Call, found: Story | Neighbours, ask: Question, wanted: Wanted, screen: Screen
+) -> Exit:
     tell_damaged(screen, found.damaged)
     if wanted.strict and found.gaps:
-        tell_gaps(screen, found.gaps, ask)
+        tell_gaps(screen, found.gaps, ask, call.now())
         return Exit.PARTIAL
     return Exit.PARTIAL if found.damaged else Exit.DONE

@@ -1,6 +1,7 @@
 """`audit tail`: the newest events, and with -f everything that follows, gaps included."""
 
 import contextlib
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from audit.reads import Store
 from audit.render import Renderer
 from audit.render_fold import Line, LiveFold, line_of
 from audit.render_time import clock, count, duration, spoken
+from audit.say import is_terminal
 from audit.screen import Screen
 from audit_events.errors import Exit, StorageError, UsageError
 from query.contracts import Gap, Row, Window
@@ -278,6 +280,9 @@ def _stopped(live: _Live) -> None:
         missed = f", {count(max(reads.newest_seq(live.store) - live.upto, 0))} missed"
     if live.wanted.quiet or not live.screen.watched:
         return
+    if is_terminal(sys.stdin):
+        # Behind the ^C that the terminal has just shown.
+        live.screen.voice.line("")
     gaps = f"{live.gaps} gap{'' if live.gaps == 1 else 's'}"
     lines = f"{count(live.lines)} line{'' if live.lines == 1 else 's'}"
     live.screen.voice.line(f"stopped: {count(live.events)} events in {lines}, {gaps}{missed}")

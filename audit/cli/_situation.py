@@ -17,7 +17,8 @@ def situation(call: Call) -> Exit:
     store = wiring.find_trail(call)
     zone, now = display_zone(), call.now()
     found = reads.situation(store, now, page_situation.midnight(now, zone))
-    paper = Paper(call.prog, now, zone, screen.glyphs, screen.columns)
+    columns = screen.columns if screen.terminal else None
+    paper = Paper(call.prog, now, zone, screen.glyphs, columns)
     output.put(page_situation.situation_lines(found, wiring.host_name(call), paper))
     output.put(["", *page_situation.next_lines(found, call.prog, commands.names(), paper)])
     return Exit.DONE

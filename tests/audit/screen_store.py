@@ -39,7 +39,7 @@ def whole_run() -> list[dict[str, Any]]:
 
 def put_policy(store: StoryStore) -> None:
     """`POLICY` in force for the story's sandbox since the day before."""
-    path = str(store.paths.root.parent / "policies" / "agent-readonly.yaml")
+    path = "/Users/oncall/policies/agent-readonly.yaml"
     applied = Application("agent-demo", POLICY, path, "oncall", at("10:02:00", "2026-07-27"))
     with closing(open_writable(store.paths.control, CONTROL_DDL)) as con:
         put_in_force(con, applied)

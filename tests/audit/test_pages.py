@@ -40,7 +40,7 @@ def test_the_situation_fits_on_fourteen_lines(busy: StoryStore) -> None:
         "mini-tokyo-07 · store 7kq2m · Tue 2026-07-28 18:05+09",
         "",
         "collector  healthy       1.2 s behind, 231 events today",
-        "record     INCOMPLETE    unified-log down since 18:00:04+09 (audit gaps)",
+        "record     INCOMPLETE    unified-log down since 18:00:04+09 (audit doctor)",
         "",
         "last hour  224 allow · 7 deny · 1 secret masked",
         "last run   7f3a91c2 agent-demo, 18:03:12+09, 1.5 s, 5 denied:",
@@ -48,7 +48,7 @@ def test_the_situation_fits_on_fourteen_lines(busy: StoryStore) -> None:
         "             1 network.egress.deny-all   connect 140.82.113.4:443",
         "             1 process.default-deny      exec /opt/homebrew/bin/node",
         "",
-        "  audit show last · audit explain 4927 · audit tail -f --deny",
+        "  audit show last · audit explain 4712 · audit tail -f --deny",
     ]
     assert (seen.code, seen.err) == (0, "")
 
@@ -60,7 +60,7 @@ def test_many_exports_do_not_push_the_run_off_the_situation(busy: StoryStore) ->
     lines = watched([], environment(busy.paths.root)).lines
     exports = [line for line in lines if line.startswith("export")]
     assert exports == [
-        "export     healthy       lake is last: all up to 18:04:10+09, 30 newer; 3 more"
+        "export     healthy       lake is last: all up to 18:04+09, 30 newer; 3 more"
     ]
     assert len(lines) <= 14
 
@@ -90,7 +90,7 @@ def test_status_tells_each_part_and_ends_with_a_verdict(busy: StoryStore) -> Non
         "  socket       healthy      idle 2h                 0 today   collector.sock",
         "  unified-log  UNAVAILABLE  since 18:00:04+09",
         f"                            {ADMIN}",
-        "store          healthy      231 events waiting, oldest 1m56s",
+        "store          healthy      231 events waiting, oldest 1 m 56 s",
         "archive        empty        nothing was sealed yet",
         "                            disk 168 GB free",
         "",

@@ -61,8 +61,8 @@ def test_t1_a_sandbox_that_never_was(story_store: Path) -> None:
     """Most likely a slip of the finger."""
     code, lines = told(story_store, "query", "-s", "agent-dmeo")
     assert (code, lines) == (0, [
-        'no event from sandbox "agent-dmeo", ever; known: agent-demo, build-2, build-1',
-        "  (did you mean agent-demo?)",
+        'no event from sandbox "agent-dmeo", ever;',
+        "  known: agent-demo, build-2, build-1 (did you mean agent-demo?)",
     ])  # fmt: skip
 
 
