@@ -14,6 +14,7 @@ _SAMPLE: Final[dict[str, Callable[[int], str]]] = {
 
 # An underscore, dash, dot or plus in the prefix, or a run of letters that no word has.
 _TABLE: Final = (
+    ("sandtrail-token", "sandtrail_", _SIGNS, 40),  # our own, of `audit serve`
     ("adobe-secret", "p8e-", _ALL, 32), ("aikido-token", "AIK_CI_", _ALL, 20), ("aikido-secret", "AIK_SECRET_", _ALL, 40),
     ("apify-token", "apify_api_", _ALL, 30), ("asaas-token", "$aact_", _SIGNS, 20), ("atlassian-old-token", "ATATT", _SIGNS, 60),
     ("bedrock-key", "bedrock-api-key-", "[A-Za-z0-9+/=]", 20), ("bitbucket-dc-token", "BBDC-", "[A-Za-z0-9+/=]", 32),
