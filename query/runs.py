@@ -15,6 +15,10 @@ MAX_NAMED: Final = 5
 _LAST: Final = re.compile(r"last(?:~([0-9]{1,5}))?")
 
 
+class NoRunError(UsageError):
+    """There is no such run, or none that the asker may see."""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What the collector counted of a run; times in µs; `guessed` events were joined by guess."""
@@ -79,7 +83,7 @@ def run_named(
     if match := _LAST.fullmatch(word):
         run = last_run(con, int(match[1] or 0), sandbox, scope)
         if run is None:
-            raise UsageError(f"{word}: no such run{_of(con, sandbox, scope)}", hint="audit runs")
+            raise NoRunError(f"{word}: no such run{_of(con, sandbox, scope)}", hint="audit runs")
         return run
     found = runs_by_prefix(con, word, MAX_NAMED + 1, scope) if word else []
     if exact := [run for run in found if run.correlation_id == word]:
@@ -87,7 +91,7 @@ def run_named(
     if len(found) == 1:
         return found[0]
     if not found:
-        raise UsageError(f'no run begins with "{word}"', hint=newest_named(con, scope))
+        raise NoRunError(f'no run begins with "{word}"', hint=newest_named(con, scope))
     raise UsageError(f'"{word}" is the beginning of several runs: {names(found)}', hint="type more")
 
 
@@ -144,7 +148,7 @@ def _resolved(word: str, con: sqlite3.Connection, sandbox: str | None, scope: Sc
         return word
     run = last_run(con, int(match[1] or 0), sandbox, scope)
     if run is None:
-        raise UsageError(f"--run {word}: no such run{_of(con, sandbox, scope)}", hint="audit runs")
+        raise NoRunError(f"--run {word}: no such run{_of(con, sandbox, scope)}", hint="audit runs")
     return f"!{run.correlation_id}" if word.startswith("!") else run.correlation_id
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from audit_events.layout import StorePaths
 from query.contracts import Gap, Scope, Window
 from query.predicates import Clause, one_of
 from query.reader import Query, Reader
-from query.snapshot import Part, Snapshot
+from query.snapshot import Part, Snapshot, open_snapshot
 
 # A gap of this source is of all sources at once.
 EVERY_SOURCE: Final = "all"
@@ -38,6 +39,12 @@ def seen_upto(snapshot: Snapshot, scope: Scope) -> int:
 def seen_gaps(snapshot: Snapshot, window: Window | None, scope: Scope) -> tuple[Gap, ...]:
     """The gaps that overlap the window, of sources that delivered an event of the scope."""
     return of_scope(snapshot, snapshot.gaps(window), scope)
+
+
+def gaps(store: StorePaths, window: Window, scope: Scope) -> tuple[Gap, ...]:
+    """The gaps that overlap the window, oldest first, of sources that the asker knows of."""
+    with open_snapshot(store) as snapshot:
+        return seen_gaps(snapshot, window, scope)
 
 
 def of_scope(snapshot: Snapshot, gaps: Iterable[Gap], scope: Scope) -> tuple[Gap, ...]:

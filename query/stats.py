@@ -152,6 +152,11 @@ def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool
         )
 
 
+def only_decisions(request: Request) -> Clause:
+    """What counts as something that happened: gaps only where they are asked for."""
+    return Clause(_only(request, Counting()))
+
+
 def _only(request: Request, counting: Counting) -> str:
     named = included(request, "kind")
     return _ONLY[counting.measure] + ("" if named else " AND kind <> 'gap'")

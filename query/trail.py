@@ -50,15 +50,23 @@ class News:
 
 
 def follow(
-    store: StorePaths, after_seq: int, request: Request, stop: Event, *, quiet_s: float = 1.0
+    store: StorePaths,
+    after_seq: int,
+    request: Request,
+    stop: Event,
+    *,
+    quiet_s: float = 1.0,
+    news_rows: int = NEWS_ROWS,
 ) -> Iterator[News]:
     """Everything that matches after `after_seq`, as it is committed, until `stop` is set.
 
     The first News comes at once and holds the gaps that are open now; an empty one comes after
-    every `quiet_s` seconds without news, so that the caller can say so. Seals, a collector that
-    stops and a replaced spool.db change nothing. Errors as `answer`.
+    every `quiet_s` seconds without news, so that the caller can say so. One piece of news holds
+    about `news_rows`, or one batch if that is larger. Seals, a collector that stops and a replaced
+    spool.db change nothing. Errors as `answer`.
     """
-    with _Bell(store.notify) as bell, _Follower(store, after_seq, request) as follower:
+    made = _Follower(store, after_seq, request, news_rows)
+    with _Bell(store.notify) as bell, made as follower:
         yield follower.news() or News([], (), follower.after)
         told = time.monotonic()
         while not stop.is_set():
@@ -76,8 +84,9 @@ def follow(
 class _Follower:
     """The place in the trail: the last seq looked at, and the gaps already told."""
 
-    def __init__(self, store: StorePaths, after: int, request: Request) -> None:
+    def __init__(self, store: StorePaths, after: int, request: Request, most: int) -> None:
         self.after = after
+        self._most = most
         # True if more was committed than the last news held.
         self.behind = False
         self._store = store
@@ -157,7 +166,7 @@ class _Follower:
             "SELECT first_seq, last_seq, data FROM batches WHERE last_seq > ? ORDER BY first_seq",
             (self.after,),
         ):
-            if first > upto + 1 or held >= NEWS_ROWS:
+            if first > upto + 1 or held >= self._most:
                 break
             tables.append(decode_batch(data, f"spool.db batch {first}"))
             held += tables[-1].num_rows
@@ -172,7 +181,7 @@ class _Follower:
     def _sealed_rows(self, last: int) -> list[Row]:
         """What the spool no longer holds, or a hole that a leap left, read as an export would."""
         if self._archive is None:
-            self._archive = pages(self._store, self._request, self.after, NEWS_ROWS, upto=last)
+            self._archive = pages(self._store, self._request, self.after, self._most, upto=last)
         page = next(self._archive, None)
         if page is None:
             self._archive = None
