@@ -16,9 +16,13 @@ _STEMS: Final = (
     "_KEY=", "_key=", "api_key", "API_KEY", "apiKey", "sk-ant-", "sk-proj", "ghp_", "github_pat",
     "glpat-", "xoxb-", "AKIA", "BEGIN RSA", "BEGIN PRIV", "BEGIN OPENSSH", "BEGIN EC",
     "PRIVATE KEY", "Bearer ", "Basic ", "https://", "postgres", "oct-", "://",
+    "pass=", "PASS=", "pwd=", "PWD=", "token=", "token:", "token ", "Token ", "key=", "KEY=",
+    "key:", "gho_", "ghs_", "npm_", "hf_", "xoxp", "xapp", "AIza", "ya29", "dop_v1",
+    "sk_live", "sk_test", "eyJhbG", "mysql", "redis", "mongodb",
+    "AccountKey", "client_", "Cookie:", "hvs.", "pypi-",
 )  # fmt: skip
 # Shorter pieces are met by chance in any hash.
-_MIN_STEM_CHARS: Final = 6
+_MIN_STEM_CHARS: Final = 5
 _MAX_BLOBS: Final = 64
 
 
@@ -39,14 +43,15 @@ def _any_of(words: Iterator[str]) -> str:
 
 WRAPPED: Final = Rule(
     "wrapped", "wrapped", "escapes, line folds, colours, numbered arguments",
-    r"%(?:25)?(?:3[AaDd]|22|40|7[Bb])|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
+    r"%(?:25)?(?:3[AaDd]|22|40|7[Bb]|[46][1-9A-Fa-f]|[57][0-9Aa])|&(?:lt|gt|quot|#34|#39|#x3[dD]);|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb]|[46][1-9A-Fa-f])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
     r"|\\\r?\n|[ \t]a1=\"|\x1b\[|\\(?:x1b|u001b|e|033)\[",
     hits=("password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m", 'a0="x" a1="y"'),
     misses=("a%20b",),
 )  # fmt: skip
 BASE64: Final = Rule(
     "base64", "base64", "base64 of something that names a secret",
-    _any_of(form for stem in _STEMS for form in _base64_forms(stem)),
+    _any_of(form for stem in _STEMS for form in _base64_forms(stem))[:-1]
+    + r"|base64[ \f]{1,3}-{1,2}[dD]|b64decode|atob\()",
     hits=(base64.b64encode(b"x password=").decode(),), misses=("password",),
 )  # fmt: skip
 HEX: Final = Rule(

@@ -15,7 +15,7 @@ Parts = Callable[[re.Match[str]], Iterable[tuple[int, int]]]
 # A group of this name is the secret; without one the whole match is.
 SECRET: Final = "secret"  # noqa: S105
 # The engine unrolls a bounded repeat; an unbounded one costs it nothing and finds no less.
-_LONG_REPEAT: Final = re.compile(r"\{0,[0-9]{2,}\}")
+_LONG_REPEAT: Final = re.compile(r"\{([01]),[0-9]{2,}\}")
 _OPEN: Final = f"(?P<{SECRET}>"
 # What may stand before a token that starts like an ordinary word; stage 1 does without.
 EDGE: Final = r"(?:^|[^A-Za-z0-9]|%[0-9A-Fa-f]{2}|\\[nrt])"
@@ -59,7 +59,8 @@ class Rule:
         """The pattern of stage 1: that of the proof, and wider where that is cheaper."""
         if self.user:
             return _NAMED_GROUP.sub("(?:", self.proof)
-        return _LONG_REPEAT.sub("*", self.proof.removeprefix(EDGE).replace(_OPEN, ""))
+        bare = self.proof.removeprefix(EDGE).replace(_OPEN, "")
+        return _LONG_REPEAT.sub(lambda bound: "+" if bound[1] == "1" else "*", bare)
 
     def confirm(self) -> re.Pattern[str]:
         """The pattern of stage 2."""

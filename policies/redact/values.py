@@ -6,7 +6,7 @@ from typing import Final
 
 from policies.redact.rule import SECRET
 from policies.redact.view import BREAK
-from policies.redact.words import ABOUT, NUMBERS, PROSE
+from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
 
 # Names in which a keyword is part of another word.
 _OTHER_WORDS: Final = re.compile(
@@ -21,9 +21,11 @@ _PLACEHOLDER: Final = re.compile(
     | [*x.•\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
-    | secret | password | passwd | token | env:\s.* | file:\s?.* | op://.* | vault:.* | ref\+.*
-    | keychain:.* | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.* | os\.environ.*
-    | process\.env.* | import\.meta.* | secrets\..* | vars\..*
+    | secret | password | passwd | token | env:.* | file:.* | fd:\d+ | stdin | op://.*
+    | vault:.* | ref\+.* | keychain:.* | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
+    | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x7f|\*{3,})[\w-]{0,8}
+    | (?:id|type|src|source|target|env)=[\w./-]+(?:,.*)?
+    | x-oauth-basic | process\.env.* | import\.meta.* | secrets\..* | vars\..*
     """
 )
 _CODE: Final = re.compile(
@@ -63,6 +65,10 @@ _SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass|otp|pin|m
 # The one id that opens doors (AppRole).
 _SECRET_ID: Final = re.compile(r"(?i)secret[-_.]?id\Z")
 _CAMEL: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+")
+# What a cluster calls its objects: db-credentials-eiw7q30tj2.
+_RESOURCE: Final = re.compile(r"[a-z]+-(?:[a-z0-9]+-){0,6}[a-z0-9]{1,12}")
+_PAIR: Final = re.compile(r"[A-Za-z_]{1,16}=[^=]")
+_ASSIGNED: Final = re.compile(r"[A-Z][A-Z0-9_]+=")
 _NEXT_WORD: Final = re.compile(r" +[A-Za-z\x7f]")
 _UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
@@ -84,6 +90,8 @@ def names_a_secret(name: str) -> bool:
     words = [word.lower() for word in _SEGMENT.findall(name.removeprefix("--with-"))]
     if not words:
         return True
+    if not SHOWN.isdisjoint(words) and HIDDEN.isdisjoint(words):
+        return False
     return not (words[-1] in ABOUT or words[0] in NUMBERS)
 
 
@@ -142,7 +150,7 @@ def is_password(match: re.Match[str]) -> bool:
     word = value.rstrip(_CLOSERS)
     if word.lower() in PROSE or (word.isalpha() and word == word.upper()):
         return False
-    if _URL.fullmatch(value) or _called(match) or _in_name(match):
+    if _URL.fullmatch(value) or _called(match) or _in_name(match) or _next_name(match):
         return False
     return not _words_around(match)
 
@@ -156,6 +164,8 @@ def is_token(match: re.Match[str]) -> bool:
     if len(word) < 6 or (word.replace(".", "").isdigit() and len(word) < 10):
         return False
     if word.lower() in PROSE or _URL.fullmatch(word) or _called(match) or _in_name(match):
+        return False
+    if _next_name(match) or value.endswith("/aws4_request"):
         return False
     if word.isalpha() and len(word) >= _LONG_WORD and not _CAMEL.fullmatch(word):
         return True
@@ -327,6 +337,8 @@ def is_prose_token(match: re.Match[str]) -> bool:
     value = match[SECRET].rstrip(_CLOSERS)
     if placeholder(value) or code(value) or _slug(value) or _UUID.fullmatch(value):
         return False
+    if _RESOURCE.fullmatch(value) or _PAIR.match(value):
+        return False
     return random_looking(value) and "://" not in value
 
 
@@ -341,6 +353,15 @@ def _words_around(match: re.Match[str]) -> bool:
     if _CAMEL.fullmatch(value):
         return True
     return sign.endswith(" ") and bool(_NEXT_WORD.match(match.string, match.end(SECRET)))
+
+
+def _next_name(match: re.Match[str]) -> bool:
+    """`A= B=c` and `a::b(c)`: what stands there is another name, and nothing was given."""
+    start, value = match.start(SECRET), match[SECRET]
+    before = match.string[max(0, start - 2) : start]
+    if before.endswith(":") and value.startswith(":"):
+        return True
+    return before == "= " and bool(_ASSIGNED.match(value))
 
 
 def _called(match: re.Match[str]) -> bool:

@@ -24,10 +24,13 @@ _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
+_ENTITIES: Final = {
+    "lt": "<", "gt": ">", "quot": '"', "amp": "&", "#34": '"', "#39": "'", "#x3d": "=", "#x3D": "=",
+}  # fmt: skip
 _WRAPPED: Final = re.compile(
     "%(?:25)?([2-7][0-9A-Fa-f])|\\\\(?:u00|x)([2-7][0-9A-Fa-f])"
     "|(=\r?\n|\\\\\r?\n|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
-    '|\\\\(["\'/\\\\])|("?[ \\t]a[0-9]{1,3}=")'
+    '|\\\\(["\'/\\\\])|("?[ \\t]a[0-9]{1,3}=")|&(lt|gt|quot|amp|#34|#39|#x3[dD]);'
 )
 
 
@@ -71,9 +74,9 @@ def unwrapped(view: View) -> View | None:
         pieces.append(view.text[last : match.start()])
         origin.extend(range(last, match.start()))
         code, last = match[1] or match[2], match.end()
-        if code or match[4] or match[5]:
+        if code or match[4] or match[5] or match[6]:
             # The arguments of an audit record: a0="mysql" a1="-pX".
-            border = match[4] or BREAK
+            border = match[4] or _ENTITIES.get(match[6] or "", BREAK)
             pieces.append(chr(int(code, 16)) if code else border)
             origin.append(match.start())
     if not last:

@@ -40,3 +40,12 @@ PROSE: Final = frozenset(
     "basic bearer digest negotiate ntlm scheme grant flow refresh refreshed refreshing count "
     "scanning detected leaked exposed rotated revoked".split()
 )
+
+# A key or token with such a word in its name is meant to be seen, or is a place in a list.
+SHOWN: Final = frozenset(
+    "public pub publishable pubkey site sitekey partition cache sort primary foreign page paging "
+    "pagination cursor continuation resume sync idempotency dedup fingerprint thumbprint gpg pgp "
+    "measurement anon tracking".split()
+)
+# Unless it says that it is none of these.
+HIDDEN: Final = frozenset("secret password passwd private admin".split())

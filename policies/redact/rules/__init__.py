@@ -5,10 +5,19 @@ from hashlib import sha256
 from typing import Final
 
 from policies.redact.rule import Rule
-from policies.redact.rules import context, more_providers, pem, providers, tools
+from policies.redact.rules import (
+    commands,
+    context,
+    more_providers,
+    pem,
+    protocols,
+    providers,
+    tools,
+)
 
 ALL_RULES: Final[tuple[Rule, ...]] = (
     *providers.RULES, *more_providers.RULES, *pem.RULES, *context.RULES, *tools.RULES,
+    *protocols.RULES, *commands.RULES,
 )  # fmt: skip
 
 

@@ -8,6 +8,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.redact.rule import SECRET
+from policies.redact.values import (
+    classes,
+    is_argument,
+    is_generated_word,
+    is_opaque,
+    is_password,
+    names_a_secret,
+    placeholder,
+    random_looking,
+)
 
 _BASE58: Final = {
     c: n for n, c in enumerate("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
@@ -68,3 +78,118 @@ def body_before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 def not_a_digest(match: re.Match[str]) -> bool:
     """No integrity value of a lock file, which has the same length."""
     return not re.search(r"(?i)sha-?(?:256|384|512)[-:=]\Z", match.string[: match.start()][-8:])
+
+
+def not_words(match: re.Match[str]) -> bool:
+    """No name made of plain words that begins as a token does: `pa-container-with-gutter`."""
+    value: str = match[SECRET]
+    return bool(re.search(r"[0-9A-Z]", value[3:])) or len(re.findall(r"[-_]", value)) < 3
+
+
+def three_kinds(match: re.Match[str]) -> bool:
+    """Both cases and at least two runs of digits: what a generator writes, and no name is."""
+    value: str = match[SECRET]
+    runs = len(re.findall(r"[0-9]+", value))
+    return runs > 1 and value.upper() != value and value.lower() != value
+
+
+def is_credential(match: re.Match[str]) -> bool:
+    """What stands in an Authorization header, but neither the scheme nor the name of a part."""
+    value: str = match[SECRET]
+    if re.fullmatch(r"[A-Za-z_-]{1,24}=(?:[\w/+-]*/aws4_request)?", value):
+        return False
+    scheme = re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{1,30}", value)
+    if scheme and re.match(r"[ ,]+[A-Za-z_]+=", match.string[match.end(SECRET) :][:40]):
+        return False
+    return is_opaque(match)
+
+
+def private_and_mixed(match: re.Match[str]) -> bool:
+    """As `three_kinds`, and no key that is made to be published."""
+    return three_kinds(match) and not re.match(r"(?i)pk|pub|phc|site", match[SECRET])
+
+
+def beside_a_key_type(match: re.Match[str]) -> bool:
+    """The number stands in a JSON web key."""
+    start, end = match.span()
+    return '"kty' in match.string[max(0, start - 4096) : end + 4096] or bool(
+        re.search(r"(?:^|[^A-Za-z])kty\b", match.string[max(0, start - 4096) : end + 4096])
+    )
+
+
+_PREFIXED_LINES: Final = 512
+_LINE_END: Final = re.compile(r"\r?\n|\\n|\Z")
+_LAST_RUN: Final = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}(?=[^A-Za-z0-9+/=]{0,8}\Z)")
+
+
+def prefixed_body(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The base64 at the end of each following line, whatever a log puts before it."""
+    at = match.end()
+    for _ in range(_PREFIXED_LINES):
+        end = _LINE_END.search(match.string, at)
+        if end is None:
+            return
+        line = match.string[at : min(end.start(), at + 1024)]
+        if "-----END" in line:
+            return
+        if found := _LAST_RUN.search(line):
+            yield at + found.start(), at + found.end()
+        elif at > match.end() and line.strip():
+            return
+        if end.end() == end.start():
+            return
+        at = end.end()
+
+
+_BLOB: Final = re.compile(r"[A-Za-z0-9+/-]{0,16384}")
+_PADDING: Final = re.compile(r"[A-Za-z0-9+/-]{0,16384}={0,2}")
+
+
+def whole_blob(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The run of base64 that the match is part of."""
+    low = max(0, match.start() - _MAX_BODY_CHARS)
+    before = _BLOB.match(match.string[low : match.start()][::-1])
+    after = _PADDING.match(match.string, match.end())
+    start = match.start() - (before.end() if before else 0)
+    yield start, after.end() if after else match.end()
+
+
+_ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
+_ALL_CLASSES: Final = 4
+
+
+def is_protocol_word(match: re.Match[str]) -> bool:
+    """What follows a command of a protocol: generated, and no name of a file."""
+    value: str = match[SECRET]
+    stem = _ENDING.sub("", value)
+    file_like = "/" in value or (stem != value and classes(stem) < _ALL_CLASSES)
+    return is_generated_word(match) and not file_like
+
+
+def is_pair_value(match: re.Match[str]) -> bool:
+    """The second of two arguments: generated, no message and no other name."""
+    value: str = match[SECRET]
+    return is_password(match) and (is_generated_word(match) or random_looking(value, 20))
+
+
+# As long as a digest of a commit or an image, which also stands behind such names.
+_DIGEST_CHARS: Final = (40, 64)
+_LEAST_CHARS: Final = 20
+_HEX_CHARS: Final = 32
+
+
+def is_hidden_key(match: re.Match[str]) -> bool:
+    """A generated value behind a name that may mean many things."""
+    value, name = _ENDING.sub("", match[SECRET]), match["key"]
+    if not names_a_secret(name) or placeholder(value) or value.startswith(("/", "~", ".")):
+        return False
+    if re.fullmatch(r"[0-9A-Fa-f]+", value):
+        return len(value) >= _HEX_CHARS and (len(value) not in _DIGEST_CHARS or "_" in name)
+    if is_generated_word(match):
+        return True
+    return random_looking(value, _LEAST_CHARS) and value.isalnum()
+
+
+def is_windows_argument(match: re.Match[str]) -> bool:
+    """`/p:X`; a build tool sets a property with it, `/p:Name=value`."""
+    return is_argument(match) and not re.match(r"[A-Za-z_.]+=", match[SECRET])

@@ -3,7 +3,7 @@
 from typing import Final
 
 from policies.redact.rule import CONTEXT, GUESS, SHAPE, Rule
-from policies.redact.rules.checks import basic_credentials
+from policies.redact.rules.checks import basic_credentials, is_credential
 from policies.redact.rules.grammar import (
     ARGUMENT,
     FLAG_VALUE,
@@ -37,7 +37,8 @@ from policies.redact.values import (
 )
 
 _SCHEME = r"(?:bearer|basic|token|apikey|api-key|key|digest|ssws|negotiate|ntlm|splunk|genie\w*|hmac|bot|oauth|sso-key|aws4-hmac-sha256 credential=)"
-_BLANK = r"(?:[ \t\f]|%20|\+)"
+# A header may go on in the next line, behind a blank.
+_BLANK = r"(?:[ \t\f]|%20|\+|\r?\n[ \t])"
 _HEADER_VALUE = r"(?P<secret>[^\s\"'`,;<>&\\\f]{3,16384})"
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -92,22 +93,22 @@ RULES: Final[tuple[Rule, ...]] = (
          misses=("kubectl --token-file /var/run/secrets/x get token", "--token <token> --model", "git commit --secret-scanning enabled")),
     # Headers
     Rule("authorization", "authorization", "Authorization in any case and scheme",
-         r"authorization(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|%3A|\f)", rf"{_BLANK}{{0,4}}(?:-H{_BLANK}+|--header{_BLANK}+)?(?:\\{{0,3}}[\"'])?(?:(?:{_SCHEME}|[a-z][a-z0-9-]{{1,30}}(?={_BLANK}+[a-z0-9+/=._~-]{{16}})){_BLANK}+)?{_HEADER_VALUE}",
-         check=is_opaque, caseless=True, rank=SHAPE,
+         r"authorization(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|%3A|\f)", rf"{_BLANK}{{0,4}}(?:-H{_BLANK}+|--header{_BLANK}+)?(?:\\{{0,3}}[\"'])?(?:(?:{_SCHEME}|[a-z][a-z0-9-]{{1,30}}(?={_BLANK}+[a-z0-9+/=._~:-]{{16}})){_BLANK}+)?(?:[a-z0-9_.-]{{1,64}}:(?=[a-z0-9+/]{{16}}))?{_HEADER_VALUE}",
+         check=is_credential, caseless=True, rank=SHAPE,
          hits=(f"AUTHORIZATION: BEARER {mix(40)}", f"Proxy-Authorization: Basic {mix(16)}", f"curl\f-H\fAuthorization:\f-H\fBearer {mix(30)}"),
          misses=("Authorization: Bearer $TOKEN", "Authorization: Bearer ${{ secrets.X }}", "Authorization: Bearer [REDACTED] x")),
     Rule("authorization-parts", "signature", "the proof in an Authorization header of several parts",
          r"authorization[^\n\f]{0,400}[ ,](?:signature|response|mac|oauth_signature|oauth_token)=", r"\\{0,3}[\"']?(?P<secret>[A-Za-z0-9+/=%_-]{8,4096})", caseless=True, rank=SHAPE,
          hits=(f"Authorization: AWS4-HMAC-SHA256 SignedHeaders=host, Signature={hexa(64)}", f'authorization: Digest username="x", response="{hexa(32)}"')),
     Rule("bearer", "authorization", "a bearer token outside of a header",
-         r"(?:^|[^A-Za-z])bearer(?:[ \f+]|%20)", r"[ \t\f]*(?P<secret>[A-Za-z0-9._~+/=%-]{16,16384})", check=is_mixed, caseless=True, rank=CONTEXT,
+         r"(?:^|[^A-Za-z])bearer(?:[ \f+]|%20|\r?\n[ \t])", r"[ \t\f]*(?P<secret>[A-Za-z0-9._~+/=%-]{16,16384})", check=is_mixed, caseless=True, rank=CONTEXT,
          hits=(f"cb?auth=Bearer%20{mix(40)}", f"sent Bearer {mix(40)}"), misses=("bearer authentication-is-required-here",)),
     Rule("basic", "authorization", "basic credentials",
-         r"(?:^|[^A-Za-z])basic(?:[ \f+]|%20)", r"[ \t\f]*(?P<secret>[A-Za-z0-9+/]{6,16384}={0,2})", check=basic_credentials, caseless=True, rank=SHAPE,
+         r"(?:^|[^A-Za-z])basic(?:[ \f+]|%20|\r?\n[ \t])", r"[ \t\f]*(?P<secret>[A-Za-z0-9+/]{6,16384}={0,2})", check=basic_credentials, caseless=True, rank=SHAPE,
          hits=("AUTHORIZATION: basic ZGVwbG95OjJQMnhPSmt1Wnc0",), misses=("basic information about",)),
     Rule("key-header", "secret", "a header that carries a key",
-         r"(?:^|[^A-Za-z0-9])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret)(?:\\{0,3}[\"'])?[ \t]?:",
-         rf"[ \t\f]{{0,4}}(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_opaque, caseless=True,
+         r"(?:^|[^A-Za-z0-9/])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key)(?:\\{0,3}[\"'])?[ \t]?:",
+         rf"[ \t\f]{{0,4}}(?:(?:-H|--header)[ \f]+)?(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_opaque, caseless=True,
          hits=(f"X-Api-Key: {mix(30)}", f"PRIVATE-TOKEN: {mix(20)}", f"x-amz-security-token: {mix(80)}"), misses=("x-api-key: ${KEY}",)),
     Rule("cookie", "session-cookie", "a cookie that opens a session",
          r"cookie2?(?:\\{0,3}[\"'])?[ \t]{0,3}[:=]", r"(?P<secret>[^\n\f\"'`]{3,16384})",
@@ -141,8 +142,8 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"<(?:[a-z0-9]{{1,20}}:)?(?P<key>(?:{PASSWORD_WORDS}|token|secret|apikey))(?:>|[ ]value=[\"'])", r"(?P<secret>[^<\f\"']{3,16384})(?:</|[\"'])", check=is_password, caseless=True, fingerprint=False,
          hits=("<server><password>Zx81kk2!q</password></server>",), misses=("<password>${env.PW}</password>",)),
     Rule("name-value", "secret", "an object with a name and a value",
-         rf"(?:name|key|k|parametername)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_key|_auth)[A-Za-z0-9_]{{0,16}})(?:\f|\\{{0,3}}[\"'])",
-         r"\s?,?\s?(?:\f|\\{0,3}[\"'])?(?:value|val|v|parametervalue)\\{0,3}[\"']?\s?[:=]" + VALUE, check=is_password, caseless=True,
+         rf"(?:name|key|k|parametername)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_key|_auth)[A-Za-z0-9_]{{0,16}})(?:\f|\\{{0,3}}[\"']|[ ]?\n)",
+         r"\s{0,24}(?:,|-)?\s{0,24}(?:\f|\\{0,3}[\"'])?(?:value|val|v|parametervalue)\\{0,3}[\"']?\s?[:=]" + VALUE, check=is_password, caseless=True,
          hits=('{"name": "DB_PASSWORD", "value": "Zx81kk2!q"}', "name=\fDB_PASSWORD\fvalue=\fZx81kk2!q\f"), misses=('{"name":"PASSWORD_FILE","value":"a12345"}',)),
     Rule("aws-configure", "secret", "aws configure set",
          rf"(?:configure|config)[ \f]set[ \f][A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))", ARGUMENT, check=is_token, caseless=True,
@@ -157,10 +158,10 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"{PASSWORD_WORDS}[ ](?:for|of)[ ][^\n:]{{1,60}}:", r"[ ]{1,2}(?P<secret>[^\s\"'`,]{3,512})", check=is_mixed_word, caseless=True, fingerprint=False,
          hits=("initial password for user root: Kq82!mmzT",), misses=("Password for bob: required",)),
     Rule("prose-token", "secret", "a token in a sentence",
-         r"(?:token|api[ _-]?key|access key|secret|credential|bearer|licen[cs]e key|auth key)s?(?:[ ]is)?[ ]", r"[(\[]?\\{0,3}[\"'`]?(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_prose_token, caseless=True, rank=GUESS,
+         r"(?:token|api[ _-]?key|access key|secret|credential|bearer|licen[cs]e key|auth key)s?(?:[ ](?:is|was|has been))?(?:[ ](?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to)?[ (]", r"[(\[]?\\{0,3}[\"'`]?(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_prose_token, caseless=True, rank=GUESS,
          hits=(f"DEBUG using api key {mix(30)}", f"invalid token '{mix(30)}'"), misses=(f"secret scanning of {hexa(40)}", f"token {hexa(40)} is a commit")),
     Rule("password-word", "password", "a word after the word password",
-         rf"{PASSWORD_WORDS}\\{{0,3}}[\"']?[ \f]", r"[ ]{0,3}\\{0,3}[\"']?(?P<secret>[^\s\"'`,]{6,512})", check=is_generated_word, caseless=True, fingerprint=False, rank=GUESS,
+         rf"{PASSWORD_WORDS}\\{{0,3}}[\"']?[ \f\t]", r"[ \t]{0,3}\\{0,3}[\"']?(?P<secret>[^\s\"'`,]{6,512})", check=is_generated_word, caseless=True, fingerprint=False, rank=GUESS,
          hits=("WARNING: using password T1gerX!9", "set -x PGPASSWORD T1gerX!9kk", '"password" "T1gerX!9"'),
          misses=("grep -w password /etc/session.conf", "password reset at 2025-11-29T10:22:31")),
     Rule("mnemonic", "seed-phrase", "the words of a wallet",
@@ -198,7 +199,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:assword|assphrase)[^\n]{0,12}[\s;}][\s}]{0,4}send(?:[ ]--)?[ ]", r"\{?\\{0,3}[\"'](?P<secret>[^\"'\n\\]{3,256}(?:\\(?![rn\"'])[^\"'\n\\]*)*)", caseless=True, fingerprint=False,
          hits=("expect -c 'spawn ssh root@h; expect password:; send \"DnWS!#b^UzySTyujnc\\r\"; interact'",)),
     Rule("pipe-password", "password", "a password echoed into a tool that asks for it",
-         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))\\{0,3}[\"']?[ \f]*\|[ \f]*(?:sudo[ ]+(?:-\w+[ ]+)*-S|docker login[^\n]*?--password-stdin|(?:gh|glab) auth login[^\n]*?--(?:with-token|stdin)|passwd\b|chpasswd|smbpasswd|cryptsetup|ssh-add|kinit|gpg[^\n]*?--passphrase-fd|podman login|skopeo login|helm registry login|openssl[^\n]*?stdin|[^\n|]{1,200}?(?:stdinpass|stdin-pass|password-stdin|passphrase-fd|pass-stdin))", check=is_opaque, fingerprint=False,
+         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?", r"(?P<quote>\\{0,3}[\"'])?(?:[A-Za-z0-9_.-]{1,32}:(?=[^\n|]{1,512}\|[ ]?(?:sudo[ ])?chpasswd))?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))\\{0,3}[\"']?[ \f]*\|[ \f]*(?:sudo[ ]+(?:-\w+[ ]+)*-S|docker login[^\n]*?--password-stdin|(?:gh|glab) auth login[^\n]*?--(?:with-token|stdin)|passwd\b|chpasswd|smbpasswd|cryptsetup|ssh-add|kinit|gpg[^\n]*?--passphrase-fd|podman login|skopeo login|helm registry login|openssl[^\n]*?stdin|[^\n|]{1,200}?(?:stdinpass|stdin-pass|password-stdin|passphrase-fd|pass-stdin))", check=is_opaque, fingerprint=False,
          hits=("echo hunter2x | sudo -S apt update", "bash\f-c\fecho 'k3ks!x' | docker login -u x --password-stdin"), misses=("echo done | sudo tee /x", "echo $PW | sudo -S ls")),
     Rule("here-string", "password", "what a tool that asks for a password gets instead of typing",
          r"(?:kinit|sudo[ ][^\n|;&]{0,40}-S|passwd|chpasswd|cryptsetup|login|ssh-add|gpg|openssl|smbpasswd|vncpasswd|fdesetup|hdiutil|diskutil|security|secrets?[ ](?:set|put|create|add))[^\n|;&]{0,200}?<<<[ ]?", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))", check=is_opaque, fingerprint=False,

@@ -5,7 +5,7 @@ from typing import Final
 # Between a name and its value; ends at the sign itself so that stage 1 stops at the first proof.
 SIGN: Final = (
     r"(?:\\{0,3}[\"'`])?(?:\x1b\[[0-9;]{0,9}m)?\]?[ \t]{0,4}"
-    r"(?::?=>?|:|%3[AaDd]|%253[AaDd]|\\u003[ADad]|\\x3[ADad])"
+    r"(?::?=>?|:|->[ \t]|%3[AaDd]|%253[AaDd]|\\u003[ADad]|\\x3[ADad])"
 )
 _COLOUR: Final = r"(?:\x1b\[[0-9;]{0,9}m)*"
 # Where a bare value ends: at what shells, queries, connection strings and JSON end it with.
@@ -15,11 +15,16 @@ _BARE: Final = (
 )
 # A word that says how to read the value, and is none.
 SCHEME: Final = r"(?:[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]|[Tt]oken)"
+# Letters that programs and SQL put before a quote: b'…', N'…', @"…".
+_QUOTE_PREFIX: Final = r"(?:[bBrRuUfFnN@$]{1,2}(?=\\{0,3}[\"']))?"
+# A block of YAML begins on the line after its sign.
+_BLOCK: Final = r"(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
 # A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
 # Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
 VALUE: Final = (
-    rf"[ \t]{{0,4}}{_COLOUR}(?:(?P<whole>\f)|(?P<quote>\\{{0,3}}[\"'`]|%22))?"
-    rf"(?:{SCHEME}(?:[ \t]|%20|\+){{1,4}})?"
+    rf"[ \t]{{0,4}}{_COLOUR}{_BLOCK}{_QUOTE_PREFIX}"
+    r"(?:(?P<whole>\f)|(?P<quote>\\{0,3}[\"'`]|%22))?"
+    rf"(?:{SCHEME}(?:[ \t]|%20|\+){{1,4}}|base64:)?"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
     rf"|{_BARE}{{1,16384}})))"
@@ -57,6 +62,9 @@ TOKEN_WORDS: Final = (
     r"|session[-_.]?key|app[-_.]?key|application[-_.]?key|integration[-_.]?key|license[-_.]?key"
     r"|storage[-_.]?key|host[-_.]?key|function[-_.]?key|ssh[-_.]?key|hmac[-_.]?key|jwt[-_.]?key"
     r"|credentials?|webhook[-_.]?key|secret[-_.]?id|mnemonic|seed[-_. ]?phrase"
+    r"|(?:client[-_.]?)?key[-_.]?data|creds|sonar[._-]login|fernet[-_.]?key|cookie[-_.]?key"
+    r"|wrapping[-_.]?key|unseal[-_.]?key|recovery[-_. ]?(?:key|code)|device[-_.]?code"
+    r"|code[-_.]?verifier|client[-_.]?assertion|sas[-_.]?key|root[-_.]?key|write[-_.]?key"
     r"|refresh|connect[.]sid|session[-_.]?id|sess[-_.]?id|sessionid|phpsessid|jsessionid)"
 )
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from policies.redact.rule import EDGE, PROVIDER, Rule
-from policies.redact.rules.samples import hexa, mix, upper
+from policies.redact.rule import EDGE, GUESS, PROVIDER, Rule
+from policies.redact.rules.checks import not_words, private_and_mixed, three_kinds
+from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
 
 _ALL, _SIGNS, _HEX, _CAPITALS = "[A-Za-z0-9]", "[A-Za-z0-9_=-]", "[0-9a-fA-F]", "[A-Z0-9]"
 _SAMPLE: Final[dict[str, Callable[[int], str]]] = {
@@ -36,20 +37,36 @@ _TABLE: Final = (
     ("polar-org-token", "polar_oat_", _SIGNS, 20), ("polar-user-token", "polar_pat_", _SIGNS, 20), ("posthog-project-key", "phc_", _SIGNS, 40),
     ("proof-key", "prf_", _SIGNS, 24), ("ramp-secret", "ramp_sec_", _ALL, 40), ("runpod-key", "rpa_", _ALL, 30), ("rootly-key", "rootly_", _HEX, 60), ("samsara-token", "samsara_api_", _ALL, 24),
     ("scalingo-token", "tk-us-", _SIGNS, 40), ("sendinblue-key", "xkeysib-", _SIGNS, 60), ("settlemint-token", "sm_pat_", _ALL, 16), ("settlemint-app-token", "sm_aat_", _ALL, 16),
-    ("settlemint-service-token", "sm_sat_", _ALL, 16), ("shippo-token", "shippo_live_", _HEX, 40), ("shippo-test-token", "shippo_test_", _HEX, 40), ("square-any-token", "EAAA", _SIGNS, 40),
-    ("thunderstore-token", "tss_", _SIGNS, 24), ("together-key", "tgp_v1_", _SIGNS, 40), ("unkey-key", "unkey_", _ALL, 20), ("upcloud-token", "ucat_", _ALL, 24),
+    ("settlemint-service-token", "sm_sat_", _ALL, 16), ("shippo-token", "shippo_live_", _HEX, 40), ("shippo-test-token", "shippo_test_", _HEX, 40), ("square-any-token", "EAAA", _SIGNS, 24),
+    ("thunderstore-token", "tss_", _SIGNS, 20), ("together-key", "tgp_v1_", _SIGNS, 40), ("unkey-key", "unkey_", _ALL, 20), ("upcloud-token", "ucat_", _ALL, 24),
     ("valtown-token", "vtwn_", _SIGNS, 20), ("wakatime-key", "waka_", _SIGNS, 36), ("wandb-key", "wandb_v1_", _SIGNS, 60), ("xendit-key", "xnd_production_", _ALL, 50),
     ("zuplo-key", "zpka_", _SIGNS, 36), ("packagist-secret", "packagist_acs_", _HEX, 60), ("packagist-read-token", "packagist_ort_", _HEX, 60), ("packagist-token", "packagist_out_", _HEX, 60),
+    ("pydantic-token", "pylf_v1_", _SIGNS, 30), ("retool-token", "retool_01", _ALL, 20), ("supabase-secret", "sb_secret_", _SIGNS, 20), ("trigger-key", "tr_prod_", _ALL, 16),
+    ("trigger-dev-key", "tr_dev_", _ALL, 16), ("trigger-pat", "tr_pat_", _ALL, 24), ("xata-key", "xau_", _SIGNS, 30), ("yandex-key", "AQVN", _SIGNS, 30), ("yandex-oauth", "y0_", _SIGNS, 40),
+    ("helicone-key", "sk-helicone-", _SIGNS, 20), ("pagerduty-token", "pdus+_", _SIGNS, 20), ("pagerduty-eu-token", "pdeu+_", _SIGNS, 20), ("buildkite-job", "bkaj_", _SIGNS, 40), ("buildkite-registry", "bkar_", _SIGNS, 40),
+    ("buildkite-packages", "bkpt_", _SIGNS, 40), ("buildkite-portal", "bkps_", _SIGNS, 30), ("workato-token", "wrkaus-eyJ", "[A-Za-z0-9._-]", 60), ("workato-any-token", "wrka-eyJ", "[A-Za-z0-9._-]", 60),
+    ("stytch-secret", "secret-live-", _SIGNS, 30), ("stytch-test-secret", "secret-test-", _SIGNS, 30), ("mercury-full-token", "secret-token:", _SIGNS, 20), ("ebay-secret", "PRD-", _HEX, 12),
+    ("ibm-mem0-key", "m0-", _ALL, 32), ("modal-secret", "as-", _ALL, 22), ("modal-token", "ak-", _ALL, 22),
+    ("snyk-token", "snyk_", _SIGNS, 30), ("depot-token", "depot_", _SIGNS, 30),
+    ("tinybird-token", "p.eyJ", "[A-Za-z0-9._-]", 40), ("upstash-token", "AYNgAS", _SIGNS, 26), ("liveblocks-key", "sk_dev_", _SIGNS, 24), ("liveblocks-prod-key", "sk_prod_", _SIGNS, 10),
+    ("inngest-key", "signkey-prod-", _HEX, 32), ("inngest-test-key", "signkey-test-", _HEX, 32),
+    ("friendli-token", "flp_", _ALL, 30),
+    ("browserbase-key", "bb_live_", _SIGNS, 20), ("daytona-key", "dtn_", _HEX, 40),
+    ("slack-config-refresh", "xoxe-1-", _ALL, 40), ("atlassian-any-token", "ATAT", _SIGNS, 60), ("atlassian-app-token", "ATCTT", _SIGNS, 60),
     ("postman-token", "PMAT-", _ALL, 26), ("checkout-key", "sk_sbox_", _ALL, 20), ("artifactory-token", "cmVmd", _ALL, 59),
 )  # fmt: skip
 
 
 def _rule(kind: str, prefix: str, letters: str, least: int) -> Rule:
     sample = prefix + _SAMPLE.get(letters, mix)(least + 2)
+    # A word before a sign stays readable: sha256~, AstraCS:.
+    before = re.match(r"(?:.*[^A-Za-z0-9_.-])?", prefix)[0]  # type: ignore[index]
+    inside = prefix[len(before) :]
     return Rule(
         kind, kind, f"a token that begins with {prefix.strip()}",
-        rf"{EDGE}(?P<secret>{re.escape(prefix)}{letters}{{{least}}}", f"{letters}{{0,4096}})",
-        rank=PROVIDER, hits=(f"use {sample} now", f"/tmp/{sample}/x"), misses=(f"{prefix}x",),
+        rf"{EDGE}{re.escape(before)}(?P<secret>{re.escape(inside)}{letters}{{{least}}}", f"{letters}{{0,4096}})",
+        check=not_words, rank=PROVIDER,
+        hits=(f"use {sample} now", f"/tmp/{sample}/x"), misses=(f"{prefix}x",),
     )  # fmt: skip
 
 
@@ -57,6 +74,30 @@ RULES: Final[tuple[Rule, ...]] = (
     *(_rule(*row) for row in _TABLE),
     Rule("onepassword-key", "onepassword-key", "a 1Password secret key", rf"{EDGE}(?P<secret>A3-[A-Z0-9]{{6}}-[A-Z0-9]{{6}}", r"[A-Z0-9-]{16,32})", rank=PROVIDER,
          hits=("key A3-Q7K2M9-X4V1B8N3C6Z-5L0PD-FGHJT-RWYUE",)),
+    Rule("zhipu-key", "zhipu-key", "a key of z.ai or Ollama", rf"{EDGE}(?P<secret>[0-9a-f]{{32}}\.[A-Za-z0-9]{{16}}", r"[A-Za-z0-9]{0,16})(?![A-Za-z0-9])", check=three_kinds, rank=PROVIDER,
+         hits=(f"use {hexa(32)}.{mix(16)}",), misses=(f"{hexa(32)}.bundlechunkloader",)),
+    Rule("vault-old-token", "vault-token", "a service token of an older Vault", rf"{EDGE}(?P<secret>s\.[A-Za-z0-9]{{24}}", r")(?![A-Za-z0-9])", check=three_kinds, rank=PROVIDER,
+         hits=(f"use s.{mix(24)}",), misses=("s.objectForKeyedSubscriptAB",)),
+    Rule("okta-token", "okta-token", "an Okta API token", rf"{EDGE}(?P<secret>00[A-Za-z0-9_-]{{40}}", r")(?![A-Za-z0-9+/=_-])", check=three_kinds, rank=PROVIDER,
+         hits=(f"use 00{mix(40)}",), misses=(f"use 00{hexa(40)}",)),
+    Rule("zoho-token", "zoho-token", "a Zoho token", rf"{EDGE}(?P<secret>100[0-9]\.[0-9a-f]{{32}}\.[0-9a-f]{{20}}", r"[0-9a-f]{0,44}(?:-d)?)", rank=PROVIDER,
+         hits=(f"use 1000.{hexa(32)}.{hexa(32)}",)),
+    Rule("telnyx-key", "telnyx-key", "a Telnyx key", rf"{EDGE}(?P<secret>KEY[0-9A-Z]{{20,40}}_[A-Za-z0-9]{{10}}", r"[A-Za-z0-9]{0,20})", rank=PROVIDER,
+         hits=(f"use KEY{upper(32)}_{mix(22)}",), misses=("KEY_MGMT",)),
+    Rule("checkout-old-key", "checkout-key", "a key that is a UUID behind sk_", rf"{EDGE}(?P<secret>sk_(?:test_)?[0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}", r"-[0-9a-f-]{17})", rank=PROVIDER,
+         hits=(f"use sk_{uuid()}",)),
+    Rule("yandex-iam", "yandex-token", "a Yandex Cloud IAM token", rf"{EDGE}(?P<secret>t1\.[A-Za-z0-9_-]{{4,400}}={{0,2}}\.[A-Za-z0-9_-]{{40}}", r"[A-Za-z0-9_=-]{0,60})", rank=PROVIDER,
+         hits=(f"use t1.{mix(40)}.{mix(86)}",)),
+    Rule("tableau-token", "tableau-token", "a Tableau access token", rf"{EDGE}(?P<secret>[A-Za-z0-9+/]{{22}}==:[A-Za-z0-9]{{20}}", r"[A-Za-z0-9]{0,20})", rank=PROVIDER,
+         hits=(f"use {mix(22)}==:{mix(32)}",)),
+    Rule("mailgun-signing", "mailgun-key", "a Mailgun private key", rf"{EDGE}(?P<secret>[0-9a-f]{{32}}-[0-9a-f]{{8}}-[0-9a-f]{{8}}", r")(?![0-9a-f-])", rank=PROVIDER,
+         hits=(f"use {hexa(32)}-{hexa(8)}-{hexa(8)}",), misses=(f"{hexa(32)}-{hexa(8)}",)),
+    Rule("twitter-access-token", "twitter-token", "an access token of X", rf"{EDGE}(?P<secret>[0-9]{{9,19}}-[A-Za-z0-9]{{35}}", r"[A-Za-z0-9]{0,15})(?![A-Za-z0-9])", check=three_kinds, rank=PROVIDER,
+         hits=(f"use {digits(18)}-{mix(40)}",), misses=(f"{digits(10)}-{hexa(40)}",)),
+    Rule("cloud-secret-word", "secret", "a generated value behind a word that says what it is",
+         rf"{EDGE}(?P<secret>(?:[A-Za-z][A-Za-z0-9]{{1,11}}[_-])?(?:sk|pat|key|secret|live|prod|production|sandbox|token|api|apikey|auth|svc|service|access|refresh|admin)[_-](?:[a-z0-9]{{1,8}}[_-])?[A-Za-z0-9]{{20}}",
+         r"[A-Za-z0-9_-]{0,400})", check=private_and_mixed, rank=GUESS,
+         hits=(f"use acme_sk_{mix(30)}", f"use foo-live-{mix(24)}"), misses=("test_token_refresh_service_AuthViewControllerTests", f"cache_key_{hexa(40)}")),
     Rule("authress-key", "authress-key", "an Authress access key", rf"{EDGE}(?P<secret>(?:sc|ext|scauth|authress)_[a-z0-9]{{5,30}}\.[a-z0-9]{{4,6}}\.acc[_-]", r"[a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{20,120})", rank=PROVIDER,
          hits=("use ext_3dws6diy4t.eqoye.acc_5symxksg8841.8whyyylughnrurhex5yb4ze38juistzv5",)),
     Rule("maxmind-key", "maxmind-key", "a MaxMind license key", rf"{EDGE}(?P<secret>[A-Za-z0-9]{{6}}_[A-Za-z0-9]{{29}}_mmk", ")", rank=PROVIDER, hits=(f"{mix(6)}_{mix(29)}_mmk",)),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from policies.redact.rule import EDGE, PROVIDER, Check, Rule
-from policies.redact.rules.checks import base58check, jwt_header, not_a_digest
+from policies.redact.rules.checks import base58check, jwt_header, not_a_digest, not_words
 from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
 
 _W, _D = "[A-Za-z0-9_]", "[A-Za-z0-9_-]"
@@ -18,7 +18,7 @@ def _token(
     """A prefix and at least so many letters; all that follow belong to it."""
     return Rule(
         kind, kind, issuer, f"{prefix}{letters}{{{least}}}", f"{letters}*",
-        rank=PROVIDER, hits=(f"use {example} now", f"/tmp/{example}.lock"), misses=misses,
+        check=not_words, rank=PROVIDER, hits=(f"use {example} now", f"/tmp/{example}.lock"), misses=misses,
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("age-secret-key", "age identity", "AGE-SECRET-KEY-(?:PQ-)?1", _U, 20, f"AGE-SECRET-KEY-1{upper(58)}"),
     # Models and agents
     _token("anthropic-key", "Anthropic", "sk-ant-", _D, 16, f"sk-ant-api03-{mix(93)}AA"),
-    _token("openrouter-key", "OpenRouter", "sk-or-(?:v1-)?", _A, 20, f"sk-or-v1-{hexa(64)}"),
+    _token("openrouter-key", "OpenRouter", "sk-or-(?:v[0-9]{1,2}-)?", _A, 20, f"sk-or-v1-{hexa(64)}"),
     _token("langfuse-key", "Langfuse secret", "sk-lf-", _D, 20, f"sk-lf-{uuid()}"),
     _token("openai-key", "OpenAI", "sk-(?:proj|svcacct|admin|None|service)-", _D, 20, f"sk-proj-{mix(120)}"),
     _shape("openai-legacy-key", "OpenAI style of other providers", _after("sk-(?:[a-z0-9]{1,8}-)?[A-Za-z0-9]{20}"), f"{_D}*", f"sk-{mix(48)}", "sk-learn-19.14.25 runner"),
@@ -105,12 +105,12 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("e2b-key", "E2B", "e2b_", _H, 32, f"e2b_{hexa(40)}"),
     _token("firecrawl-key", "Firecrawl", "fc-", _H, 28, f"fc-{hexa(32)}"),
     _token("jina-key", "Jina", "jina_", _A, 40, f"jina_{mix(60)}"),
-    _token("voyage-key", "Voyage", "pa-", _D, 38, f"pa-{mix(43)}"),
+    _token("voyage-key", "Voyage", "(?:pa|al)-", _D, 38, f"pa-{mix(43)}"),
     _token("cursor-key", "Cursor", "(?:crsr|key)_", _H, 48, f"key_{hexa(64)}"),
     _token("composio-key", "Composio", "comp_", _A, 24, f"comp_{mix(32)}"),
     # Chat
     _token("slack-token", "Slack", "(?:xox[a-z]|xoxe[.-]xox[a-z])-", _D, 12, f"xoxb-{digits(12)}-{digits(13)}-{mix(24)}", "xox build token"),
-    _token("slack-app-token", "Slack app level", "xapp-[0-9]-", _D, 20, f"xapp-1-A0{upper(9)}-{digits(13)}-{hexa(64)}"),
+    _token("slack-app-token", "Slack app level", "xapp-[0-9]{1,2}-", _D, 20, f"xapp-1-A0{upper(9)}-{digits(13)}-{hexa(64)}"),
     Rule("slack-webhook", "slack-webhook", "Slack incoming webhook", r"hooks[.]slack(?:-gov)?[.]com/(?:services|workflows|triggers)/", r"(?P<secret>[A-Za-z0-9/_-]{8,})", rank=PROVIDER,
          hits=(f"https://hooks.slack.com/services/T{upper(9)}/B{upper(10)}/{mix(24)}",), misses=("https://hooks.slack.com/docs",)),
     Rule("discord-webhook", "discord-webhook", "Discord webhook", r"discord(?:app)?[.]com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,24}/", f"(?P<secret>{_D}{{20,}})", rank=PROVIDER,
@@ -120,7 +120,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _shape("discord-token", "Discord bot", _after(r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25}"), f"{_D}*", f"NTc4NjA3ODMzMTc1NjE1NTY4.GB4Q3P.{mix(27)}", "com.example.secretary.index"),
     _shape("telegram-token", "Telegram bot", r"(?:^|[^A-Za-z0-9]|bot|%[0-9A-Fa-f]{2})(?P<secret>[0-9]{8,10}:A[A-Za-z0-9_-]{30}", f"{_D}*", f"{digits(10)}:AA{mix(33)}"),
     # Payments
-    _token("stripe-key", "Stripe secret or restricted key", "(?:sk|rk)_(?:live|test|prod)_", _A, 12, f"sk_test_{mix(99)}"),
+    _token("stripe-key", "Stripe secret or restricted key", "(?:sk|rk)_(?:live|test|prod)_", _A, 10, f"sk_test_{mix(99)}"),
     _token("webhook-secret", "Stripe or Svix webhook secret", "whsec_", "[A-Za-z0-9+/=]", 20, f"whsec_{mix(32)}"),
     _token("square-token", "Square", "(?:sq0(?:atp|csp)-|EAAAE|EAAAl)", _D, 22, f"sq0atp-{mix(22)}"),
     _token("paypal-token", "PayPal or Braintree", r"access_token\$(?:production|sandbox)\$", r"[a-z0-9$]", 30, f"access_token$production${hexa(16)}${hexa(32)}"),
@@ -140,8 +140,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _shape("sendgrid-key", "SendGrid", r"SG\.[A-Za-z0-9_-]{16,24}\.[A-Za-z0-9_-]{20}", f"{_D}*", f"SG.{mix(22)}.{mix(43)}"),
     _shape("mailgun-key", "Mailgun", _after("key-[0-9a-f]{32}"), "(?![0-9a-f])", f"key-{hexa(32)}"),
     _shape("mailchimp-key", "Mailchimp", "[0-9a-f]{32}-us[0-9]", "[0-9]?", f"{hexa(32)}-us12"),
-    _shape("twilio-key", "Twilio API key", _after("SK[0-9a-f]{32}"), "", f"SK{hexa(32)}"),
-    _token("resend-key", "Resend", "re_", "[A-Za-z0-9_]", 26, f"re_{mix(8)}_{mix(24)}"),
+    _shape("twilio-key", "Twilio API key", _after("SK[0-9a-fA-F]{32}"), "", f"SK{hexa(32)}"),
+    _shape("resend-key", "Resend", _after("re_[A-Za-z0-9]{8}_[A-Za-z0-9]{18}"), "[A-Za-z0-9]{0,20}", f"re_{mix(8)}_{mix(24)}", "re_match_group_capture_pattern_object"),
     _token("brevo-key", "Brevo", "x(?:keysib|smtpsib)-", "[a-f0-9A-Z-]", 40, f"xkeysib-{hexa(64)}-{upper(16)}"),
     # Work tools
     _token("atlassian-token", "Atlassian", "AT(?:ATT3|CTT3)", "[A-Za-z0-9_=-]", 40, f"ATATT3xFfGF0{mix(170)}=7BD2A9F0"),

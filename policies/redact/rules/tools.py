@@ -12,7 +12,7 @@ from policies.redact.values import is_argument, is_pair_word, is_user_pair, plac
 _BETWEEN = r"(?:[ \f][^\n|;&]{0,400}?)?[ \f]"
 # A tool may take several: what stands behind each flag to the end of the command is looked at.
 _MAX_COMMAND_CHARS = 2_000
-_START = r"(?:^|[\s/;|&('\"`=\[{,])"
+START: Final = r"(?:^|[\s/;|&('\"`=\[{,])"
 _GAP = (
     r"(?:(?P<whole>(?<=\f))|(?P<quote>\\{0,3}[\"']))?"
     r"(?P<secret>(?(whole)[^\f]{1,4096}|(?(quote)(?:(?!(?P=quote))[^\n\f]){1,4096}|[^\s\"'`\f]{1,4096})))"
@@ -55,8 +55,8 @@ def _after(name: str, tools: str, flags: str, example: str, *misses: str) -> Rul
     """`tool … -p VALUE`: the flag, a blank or `=`, the value."""
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes behind {flags}",
-        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})[ =\f]", rf"[ \t]*{_GAP}",
-        parts=_each(rf"{_START}(?:{tools})", rf"(?:{flags})[ =\f][ \t]*{_GAP}", is_argument),
+        rf"{START}(?:{tools}){_BETWEEN}(?:{flags})[ =\f]", rf"[ \t]*{_GAP}",
+        parts=_each(rf"{START}(?:{tools})", rf"(?:{flags})[ =\f][ \t]*{_GAP}", is_argument),
         fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
@@ -66,8 +66,8 @@ def _attached(name: str, tools: str, flags: str, example: str, *misses: str) -> 
     """`tool … -pVALUE`: the value at the flag."""
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes at {flags}",
-        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags})", ATTACHED,
-        parts=_each(rf"{_START}(?:{tools})", rf"(?:{flags}){ATTACHED}", is_argument), fingerprint=False, rank=CONTEXT,
+        rf"{START}(?:{tools}){_BETWEEN}(?:{flags})", ATTACHED,
+        parts=_each(rf"{START}(?:{tools})", rf"(?:{flags}){ATTACHED}", is_argument), fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
 
@@ -76,8 +76,8 @@ def _pair(name: str, tools: str, flags: str, example: str, *misses: str) -> Rule
     """`tool … -u user:VALUE`."""
     return Rule(
         f"tool-{name}", "password", f"the password that {name} takes as user:password behind {flags}",
-        rf"{_START}(?:{tools}){_BETWEEN}(?:{flags}){_USER}", _PASSWORD,
-        parts=_each(rf"{_START}(?:{tools})", rf"(?:{flags}){_USER}{_PASSWORD}", is_user_pair),
+        rf"{START}(?:{tools}){_BETWEEN}(?:{flags}){_USER}", _PASSWORD,
+        parts=_each(rf"{START}(?:{tools})", rf"(?:{flags}){_USER}{_PASSWORD}", is_user_pair),
         fingerprint=False, rank=CONTEXT,
         hits=(example, example.replace(" ", "\f")), misses=misses,
     )  # fmt: skip
@@ -120,23 +120,23 @@ RULES: Final[tuple[Rule, ...]] = (
     _pair("creds", "skopeo|podman|buildah|oras|crane|ctr|nerdctl|cosign|helm|regctl", "--dest-creds|--src-creds|--creds", "skopeo copy --dest-creds bob:Wint3r!Storm docker://a docker://b"),
     _pair("smb", "smbclient|smbmap|rpcclient|smbget|mount.cifs|nmblookup|net[ \\f](?:ads|rpc)", "-U|--user", "smbclient //srv/share -U bob%Zx81kk2!q"),
     Rule("tool-oracle", "password", "user/password as Oracle's tools take it",
-         rf"{_START}(?:sqlplus|sqlldr|impdp|expdp|rman|sqlcl|exp|imp)(?:[ \f]-[A-Za-z]{{1,8}})*[ \f][\"']?(?:userid=)?[A-Za-z0-9_$#]{{1,64}}/", r"\\?[\"']?(?P<secret>[^\s\"'`@/\f]{1,256})(?=[@\s\f\"']|$)", check=is_argument, fingerprint=False,
+         rf"{START}(?:sqlplus|sqlldr|impdp|expdp|rman|sqlcl|exp|imp)(?:[ \f]-[A-Za-z]{{1,8}})*[ \f][\"']?(?:userid=)?[A-Za-z0-9_$#]{{1,64}}/", r"\\?[\"']?(?P<secret>[^\s\"'`@/\f]{1,256})(?=[@\s\f\"']|$)", check=is_argument, fingerprint=False,
          hits=("sqlplus scott/T1gerX!9@//db:1521/orcl",), misses=("sqlplus scott/$PW@db", "sqlplus / as sysdba")),
     Rule("tool-positional", "password", "a password by its place on the command line",
-         rf"{_START}(?:rclone[ \f]obscure|wpa_passphrase[ \f][^ \f\n]{{1,64}}|nmcli[ \f][^\n|;&]{{0,200}}[ \f]password|networksetup[ \f]-setairportnetwork[ \f][^ \f\n]{{1,32}}[ \f][^ \f\n]{{1,64}}|rabbitmqctl[ \f](?:[^\n|;&]{{0,60}}[ \f])?(?:add_user|change_password|authenticate_user)[ \f][^ \f\n]{{1,64}}|(?:composer|poetry)[ \f]config[ \f](?:[^\n|;&]{{0,60}}[ \f])?http-basic[^ \f\n]{{1,80}}[ \f][^ \f\n]{{1,64}}|mc[ \f]alias[ \f]set[ \f][^ \f\n]{{1,64}}[ \f][^ \f\n]{{1,200}}[ \f][^ \f\n]{{1,64}}|net[ \f]use[ \f](?:[A-Za-z*]:?[ \f])?\\{{2,4}}[^ \f\n]{{1,200}}|pass[ \f]insert[ \f]-e|passwd[ \f]--stdin|setx?[ \f](?:-x[ \f])?[A-Z0-9_]{{0,40}}(?:PASSWORD|SECRET|TOKEN|API_KEY))[ \f]", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|(?![/-])[^\s\"'`\f]{3,512}))", check=is_argument, fingerprint=False,
+         rf"{START}(?:rclone[ \f]obscure|wpa_passphrase[ \f][^ \f\n]{{1,64}}|nmcli[ \f][^\n|;&]{{0,200}}[ \f]password|networksetup[ \f]-setairportnetwork[ \f][^ \f\n]{{1,32}}[ \f][^ \f\n]{{1,64}}|rabbitmqctl[ \f](?:[^\n|;&]{{0,60}}[ \f])?(?:add_user|change_password|authenticate_user)[ \f][^ \f\n]{{1,64}}|(?:composer|poetry)[ \f]config[ \f](?:[^\n|;&]{{0,60}}[ \f])?http-basic[^ \f\n]{{1,80}}[ \f][^ \f\n]{{1,64}}|mc[ \f]alias[ \f]set[ \f][^ \f\n]{{1,64}}[ \f][^ \f\n]{{1,200}}[ \f][^ \f\n]{{1,64}}|net[ \f]use[ \f](?:[A-Za-z*]:?[ \f])?\\{{2,4}}[^ \f\n]{{1,200}}|pass[ \f]insert[ \f]-e|setx?[ \f](?:-x[ \f])?[A-Z0-9_]{{0,40}}(?:PASSWORD|SECRET|TOKEN|API_KEY))[ \f]", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|(?![/-])[^\s\"'`\f]{3,512}))", check=is_argument, fingerprint=False,
          hits=("rclone obscure T1gerX!9kk", "mc alias set m http://h:9000 AKIA1 wJk8Lq2Zx9Vb", "wpa_passphrase HomeNet T1gerX!9kk", "net use \\\\srv\\share T1gerX!9kk /user:bob", "net use Z: \\\\srv\\share T1gerX!9kk"),
          misses=("net use Z: \\\\srv\\share /user:bob", "rclone obscure -")),
     Rule("tool-dscl", "password", "the passwords that dscl takes, the old one and the new",
-         rf"{_START}dscl[ \f][^ \f\n]{{1,64}}[ \f]-?passwd[ \f]/[^ \f\n]{{1,128}}[ \f]", r"(?P<secret>[^\s\"'`\f]{3,256}(?:[ \f][^\s\"'`\f]{3,256})?)", parts=_words, fingerprint=False,
+         rf"{START}dscl[ \f][^ \f\n]{{1,64}}[ \f]-?passwd[ \f]/[^ \f\n]{{1,128}}[ \f]", r"(?P<secret>[^\s\"'`\f]{3,256}(?:[ \f][^\s\"'`\f]{3,256})?)", parts=_words, fingerprint=False,
          hits=("dscl . -passwd /Users/bob oldPw!1 newPw!22",), misses=("dscl . -passwd /Users/bob",)),
     Rule("pair-flag", "password", "user:password behind a flag of any tool",
          r"[ \f](?:--?(?:user|auth|creds?|credentials?|login|basic-auth|http-auth|proxy-auth|userpass)|-u)[ =\f][\"']?[^\s:\"'`/\f]{1,64}:", r"(?P<secret>[^\s\"'`\f:/]{6,512})", check=is_pair_word, fingerprint=False, rank=GUESS,
          hits=("etcdctl --user root:t4bl3!Row get x",), misses=("docker run --user 1000:1000 x", "x --user name:group-of-people")),
     Rule("tool-bundle", "password", "credentials for a source of gems",
-         rf"{_START}bundle[ \f]config[ \f][^\n|;&]{{0,120}}?[ \f][^ \f\n:]{{1,64}}:", r"(?P<secret>[^\s\"'`\f:/]{4,512})", check=is_argument, fingerprint=False,
+         rf"{START}bundle[ \f]config[ \f][^\n|;&]{{0,120}}?[ \f][^ \f\n:]{{1,64}}:", r"(?P<secret>[^\s\"'`\f:/]{4,512})", check=is_argument, fingerprint=False,
          hits=("bundle config set --global gems.example.com bob:t4bl3Row9",), misses=("bundle config set path vendor",)),
     Rule("tool-htpasswd", "password", "the password that htpasswd takes last",
-         rf"{_START}htpasswd(?:[ \f]-[A-Za-z]{{1,8}})*[ \f]-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}[ \f]", r"(?:[^\s]{1,512}[ \f]){1,2}(?P<secret>[^\s\"'`]{1,512})", check=is_argument, fingerprint=False,
+         rf"{START}htpasswd(?:[ \f]-[A-Za-z]{{1,8}})*[ \f]-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}[ \f]", r"(?:[^\s]{1,512}[ \f]){1,2}(?P<secret>[^\s\"'`]{1,512})", check=is_argument, fingerprint=False,
          hits=("htpasswd -bc /etc/nginx/.htpasswd admin Passw0rd!1815",), misses=("htpasswd -c /etc/x admin",)),
     Rule("tool-pass-colon", "password", "pass:VALUE, as openssl and apksigner take it",
          r"[ =\f]\\?[\"']?pass:", r"(?P<secret>[^\s\"'`\f]{1,512})", check=is_argument, fingerprint=False,

@@ -1,0 +1,86 @@
+"""Commands that take a secret by its place, or from what is piped into them."""
+
+from typing import Final
+
+from policies.redact.rule import GUESS, Rule
+from policies.redact.rules.checks import is_windows_argument
+from policies.redact.rules.tools import START
+from policies.redact.values import is_argument, is_generated_word, is_mixed_word
+
+_B = r"[ \f]"
+_WORD = r"[^ \f\n]{1,200}"
+# Flags, with or without a value, between a command and what it takes by place.
+_FLAGS = rf"(?:{_B}--?[A-Za-z][A-Za-z0-9-]*(?:=[^ \f\n]*)?){{0,4}}"
+_VALUE = (
+    r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,4096}|(?![-/$])[^\s\"'`\f|;&]{3,4096}))"
+)
+
+# Commands whose next word is the secret, whatever it looks like.
+_PLAIN: Final = "|".join((
+    rf"net{_B}user{_B}{_WORD}",
+    rf"vault{_B}operator{_B}(?:unseal|rekey|generate-root)",
+    rf"ngrok{_B}(?:config{_B}add-authtoken|authtoken)",
+    rf"(?:doctl|supabase|turso|snyk){_B}(?:auth{_B})?(?:init|login){_B}(?:-t|--access-token|--token)",
+    rf"cloudflared{_B}service{_B}install",
+    rf"(?:npm|pnpm|yarn){_B}(?:config{_B})?set{_B}[^ \f\n]{{0,200}}(?:_authToken|_password|_auth|AuthToken|AuthIdent)",
+    rf"poetry{_B}config{_B}pypi-token\.[A-Za-z0-9_-]{{1,64}}",
+    rf"nuget{_B}(?:push{_B}{_WORD}|setapikey)",
+    rf"dotnet{_B}user-secrets{_B}set{_B}{_WORD}",
+    rf"pulumi{_B}config{_B}set{_B}(?:--secret{_B}{_WORD}|{_WORD}{_B}--secret)",
+    rf"(?:wp|drush){_B}user{_B}(?:reset-password|password){_B}{_WORD}",
+    rf"occ{_B}user:resetpassword",
+    rf"git{_B}config{_B}[^\n|;&]{{0,60}}?(?:sendemail\.smtppass|github\.token|gitlab\.token|user\.password)",
+    rf"(?:consul|nomad){_B}acl{_B}(?:bootstrap|token{_B}set)",
+    rf"grafana-cli{_B}admin{_B}reset-admin-password",
+    rf"cryptsetup{_B}[^\n|;&]{{0,80}}?--passphrase",
+    rf"kadmin(?:\.local)?{_B}[^\n|;&]{{0,60}}?-pw",
+    rf"samba-tool{_B}user{_B}(?:create|add){_B}{_WORD}",
+    rf"samba-tool{_B}user{_B}setpassword{_B}{_WORD}{_B}--newpassword=?",
+    rf"(?:minikube|multipass){_B}(?:authenticate|set{_B}local\.passphrase)",
+))  # fmt: skip
+
+# Commands that may take a name there as well: only what a generator wrote.
+_LIKELY: Final = "|".join((
+    rf"(?:cargo|vault|snyk|flyctl|wandb|huggingface-cli|hf|railway|dotenv-vault|nx-cloud|rclone|modal|doppler|infracost|checkly){_B}(?:auth{_B})?(?:login|auth|token)",
+    rf"mkpasswd(?:{_B}-[A-Za-z]{_B}{_WORD})?",
+    rf"aws{_B}ssm{_B}put-parameter{_B}[^\n|;&]{{0,300}}?{_B}--value",
+    rf"(?:keyctl{_B}(?:add|padd){_B}{_WORD}{_B}{_WORD}|secret-tool{_B}store{_B}{_WORD})",
+    rf"az{_B}keyvault{_B}secret{_B}set{_B}[^\n|;&]{{0,300}}?--value",
+    rf"(?:firebase|eas|expo){_B}[^\n|;&]{{0,80}}?--token",
+    rf"op{_B}item{_B}(?:create|edit){_B}[^\n|;&]{{0,300}}?(?:password|credential)(?:\[[a-z]{{1,12}}\])?=",
+))  # fmt: skip
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("command-secret", "secret", "what a command takes as its secret by place",
+         rf"{START}(?:{_PLAIN}){_B}", _VALUE, check=is_argument, fingerprint=False,
+         hits=("net user bob T1gerX!9kk /add", "vault operator unseal Q7T6c+A5LEgRuiVXV", "doctl auth init -t b371a1c15d4ee54146", "npm\fconfig\fset\f//registry.npmjs.org/:_authToken\fabc12345\f"),
+         misses=("net user bob /delete", "vault operator unseal $KEY", "npm config set registry https://x.org")),
+    Rule("command-likely", "secret", "what a command may take as its secret by place",
+         rf"{START}(?:{_LIKELY})(?:{_B}|(?:=))", _VALUE, check=is_generated_word, fingerprint=False, rank=GUESS,
+         hits=("cargo login bu8rL0jA7rWfNQrLiV", "vault login 3IGt2CyraxVexvQq3d2N", "aws ssm put-parameter --name /a --type SecureString --value T1gerX!9kk"),
+         misses=("vault login -method=oidc", "cargo login --registry crates-io", "aws ssm put-parameter --name /a --value plain-text")),
+    Rule("command-two", "password", "two passwords in a row",
+         rf"{START}(?:qpdf{_B}[^\n|;&]{{0,100}}?--encrypt|mysqladmin{_B}[^\n|;&]{{0,100}}?{_B}password){_B}", r"(?P<secret>(?![-$])[^\s\"'`\f|;&]{3,256}(?:[ \f](?![-$])[^\s\"'`\f|;&]{6,256})?)(?=[ \f]|$)", check=is_argument, fingerprint=False,
+         hits=("qpdf --encrypt T1gerX!9kk L1onY!8jj 256 -- a.pdf b.pdf",), misses=("qpdf --encrypt --user-password= x",)),
+    Rule("command-htpasswd", "password", "the password that htpasswd takes last, its flags apart",
+         rf"{START}htpasswd{_FLAGS}{_B}-[A-Za-z]{{0,6}}[bn]", r"[A-Za-z]{0,6}(?:[ \f]-[A-Za-z0-9]{1,8}){0,4}(?:[ \f](?!-)[^\s]{1,512}){1,2}[ \f](?P<secret>[^\s\"'`\f]{4,512})(?=[\s\f\"']|$)", check=is_mixed_word, fingerprint=False,
+         hits=("htpasswd -b -B /etc/nginx/.ht bob T1gerX!9kk",), misses=("htpasswd -n bob",)),
+    Rule("command-slash-flag", "password", "/p:X and -p:X, as tools of Windows take it",
+         rf"{_B}[/-](?:p|pass|password|pwd|pw|rp|passwd):", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,256}|[^\s\"'`\f]{3,256}))", check=is_windows_argument, caseless=True, fingerprint=False,
+         hits=("xfreerdp /v:10.0.0.5 /u:bob /p:T1gerX!9kk", "cmdkey /add:srv /user:bob /pass:T1gerX!9kk"), misses=("msbuild /p:Configuration=Release /t:Build", "dotnet build -p:Version=1.2.3")),
+    Rule("command-slash-word", "password", "/p X, as signtool takes it",
+         rf"{START}(?:signtool(?:\.exe)?|schtasks|psexec(?:64)?(?:\.exe)?|wmic|runas|certutil|sqlcmd){_B}[^\n|;&]{{0,300}}?{_B}/(?:p|rp|password){_B}", _VALUE, check=is_argument, caseless=True, fingerprint=False,
+         hits=("signtool sign /f cert.pfx /p T1gerX!9kk /fd sha256 app.exe",), misses=("signtool sign /f a.pfx /p %PW% x.exe",)),
+    Rule("command-comma-pair", "password", "user,password behind -u",
+         rf"{START}(?:lftp|mirror){_B}(?:[^\n|;&]{{0,100}}?{_B})??-u{_B}[^\s,\"']{{1,64}},", r"(?P<secret>[^\s\"'`,\f]{3,256})", check=is_argument, fingerprint=False,
+         hits=("lftp -u bob,T1gerX!9kk sftp://h",), misses=("lftp -u bob,$PW sftp://h",)),
+    Rule("command-cert-pair", "password", "a certificate and its password behind a flag",
+         rf"{_B}(?:-E|--cert|--key|--proxy-cert){_B}[^\s:\"']{{1,200}}\.(?:pem|p12|pfx|crt|cer|key):", r"(?P<secret>[^\s\"'`\f]{3,256})", check=is_argument, fingerprint=False,
+         hits=("curl --cert client.pem:T1gerX!9kk https://x",), misses=("curl --cert client.pem:$PW https://x",)),
+    Rule("command-old-new", "password", "the old password behind -o, the new behind -p",
+         rf"{START}security{_B}set-keychain-password{_B}(?:[^\n|;&]{{0,100}}?{_B})??-o{_B}", _VALUE, check=is_argument, fingerprint=False,
+         hits=("security set-keychain-password -o oldPw!1 -p newPw!22 login.keychain",), misses=("security set-keychain-password -o $A -p $B x",)),
+    Rule("pipe-secret", "secret", "a secret piped into a command that stores or uses one",
+         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?(?P<quote>\\{0,3}[\"'])?(?P<secret>[^\s\"'`|;&<>]{6}", r"[^\s\"'`|;&<>]{0,4096})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:[^\n|;&]{1,80}?[ \f])?(?:secrets?|variable|env|login|auth|passwd|set-password|token)(?:[ \f:]|$)", check=is_mixed_word, rank=GUESS,
+         hits=("echo q9Wm3Zx8Lk2V | wrangler secret put API_KEY", "printf '%s' q9Wm3Zx8Lk2V | vault login -"), misses=("echo done | tee login", "echo $TOKEN | gh auth login --with-token", "echo hello | env")),
+)  # fmt: skip
