@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from audit import page_stats, questions, tables, wiring
+from audit import page_stats, questions, reads, tables, wiring
 from audit import screen as output
 from audit.asking import Asked, Question, described
 from audit.call import Call
@@ -22,7 +22,7 @@ from audit_events.schema import BY_NAME, DECISIONS
 from query import axes as axis_names
 from query.axes import Axis
 from query.calendar import DAY_US
-from query.stats import Counting, Measure, Stats, stats
+from query.stats import Counting, Measure, Stats
 from query.times import resolve
 
 DEFAULT_LINES: Final = 40
@@ -70,13 +70,14 @@ def count_up(
         output.put(column_help())
         return Exit.DONE
     axes, measure = _axes(wanted)
-    store, screen, now = wiring.find_store(call), output.screen(call), call.now()
+    store, screen, now = wiring.find_trail(call), output.screen(call), call.now()
     ask, _ = with_default_window(questions.ask(call, store, asked, list(words)), now)
     if any(axis.name == "day" for axis in axes):
         ask = _whole_days(ask, asked, now)
     for warning in ask.warnings:
         screen.voice.warning(warning)
-    found = stats(store, ask.request(None), Counting(axes, measure, ask.zone, wanted.merge))
+    counting = Counting(axes, measure, ask.zone, wanted.merge)
+    found = reads.stats(store, ask.request(None), counting)
     names = tuple(page_stats.measures(measure, _decisions(ask), found.total))
     if any(axis.name == "redaction_kinds" for axis in axes):
         # An event tells how many secrets it held, not how many of each kind.

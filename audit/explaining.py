@@ -5,18 +5,15 @@ import re
 import sys
 from typing import Final
 
-from audit import commands, markdown, wiring
+from audit import commands, markdown, reads
 from audit import screen as output
 from audit.call import Call
 from audit.event_policy import origin_of
 from audit.page_event import Setting, event_lines
 from audit.render_time import count
 from audit_events.errors import Exit, UsageError
-from audit_events.layout import StorePaths
 from audit_events.schema import KINDS, MAX_LINE_BYTES
-from query import engine
 from query.contracts import Request, Row
-from query.snapshot import open_snapshot
 from query.times import display_zone, stamp
 
 _EVENT: Final = re.compile(r"(?:(?P<store>[0-9a-z]{5})-)?(?P<seq>[0-9]{1,18}|[0-9,]{1,24})")
@@ -27,7 +24,7 @@ FORMATS: Final = ("text", "markdown")
 
 
 def explain(
-    call: Call, store: StorePaths, word: str, *, utc: bool, tz: str | None, as_: str = "text"
+    call: Call, store: reads.Store, word: str, *, utc: bool, tz: str | None, as_: str = "text"
 ) -> Exit:
     """Print what is known of one event, `as_` text or markdown for a ticket."""
     if as_ not in FORMATS:
@@ -57,46 +54,44 @@ def _word_of(line: bytes) -> str:
         raise UsageError("stdin: no event in the first line", hint=hint) from None
 
 
-def newest_deny(store: StorePaths, prog: str) -> Row:
+def newest_deny(store: reads.Store, prog: str) -> Row:
     """The newest refusal."""
-    found = engine.answer(store, Request({"decision": ("deny",)}, limit=1))
+    found = reads.answer(store, Request({"decision": ("deny",)}, limit=1))
     if not found.rows:
         raise UsageError("nothing was denied yet", hint=f"{prog} explain SEQ")
     return found.rows[0]
 
 
-def event_of(store: StorePaths, word: str) -> Row:
+def event_of(store: reads.Store, word: str) -> Row:
     """The event of `4712` or `7kq2m-4712`; UsageError (T14) if there is none."""
     match = _EVENT.fullmatch(word)
     if not match:
         raise UsageError(f'"{word}": no event', hint="the number at the end of a line, or last")
     seq = int(match["seq"].replace(",", "") or 0)
-    own = wiring.store_id(store)
+    own = reads.store_id(store)
     if match["store"] and match["store"] != own:
         raise UsageError(f"event {word} is of store {match['store']}, this is store {own}")
     request = Request({"seq": (f"{seq}:{seq}",), "kind": KINDS}, limit=1)
-    found = engine.answer(store, request)
+    found = reads.answer(store, request)
     if found.rows:
         return found.rows[0]
     raise UsageError(_gone(store, seq))
 
 
-def _gone(store: StorePaths, seq: int) -> str:
-    with open_snapshot(store) as snapshot:
-        removed = snapshot.con.execute(
-            "SELECT at, reason, rows FROM removals WHERE ? BETWEEN min_seq AND max_seq", (seq,)
-        ).fetchone()
-        newest = snapshot.last_seq
+def _gone(store: reads.Store, seq: int) -> str:
+    removed = reads.removal(store, seq)
     if removed is None:
-        return f"no event {seq}; newest is {count(newest)}"
+        return f"no event {seq}; newest is {count(reads.newest_seq(store))}"
     at, reason, rows = removed
     when = stamp(at, display_zone())
     return f"event {seq} was removed on {when} by {reason}; its day had {count(rows)} events"
 
 
-def reports_of(store: StorePaths, row: Row) -> list[Row]:
+def reports_of(store: reads.Store, row: Row) -> list[Row]:
     """Records of other sources that tell the same operation, as far as they are near."""
     seq = row["seq"]
-    request = Request({"seq": (f"{seq + 1}:{seq + REPORT_WINDOW_EVENTS}",)})
-    near = engine.answer(store, request).rows
+    request = Request(
+        {"seq": (f"{seq + 1}:{seq + REPORT_WINDOW_EVENTS}",)}, limit=REPORT_WINDOW_EVENTS
+    )
+    near = reads.answer(store, request).rows
     return [r for r in near if r.get("linked_seq") == seq and r.get("link") == "report"]

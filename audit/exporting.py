@@ -6,17 +6,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from audit import reads, wiring
 from audit import screen as output
-from audit import wiring
 from audit.asking import Question
 from audit.call import Call
 from audit.nothing import tell_nothing
 from audit.progress import Progress
 from audit.querying import Limit, arrow_batches, searched_by, tell_damaged
+from audit.read_socket import ReadSocket
+from audit.reads import Store
 from audit.render_time import count, size
 from audit.screen import Screen
 from audit_events.errors import Exit, UsageError
-from audit_events.layout import StorePaths
 from exporters import cursor as cursors
 from exporters.contracts import ALL_COLUMNS, Format, load_format
 from exporters.files import AtomicFile
@@ -29,9 +30,7 @@ from exporters.manifest import (
     exported_gap,
     to_json,
 )
-from query import engine, views
 from query.contracts import Answer, Damaged, Gap
-from query.snapshot import open_snapshot
 
 DEFAULT_FORMAT: Final = "json"
 _BY_SUFFIX: Final = {".jsonl": "ndjson", ".log": "logfmt"}
@@ -113,14 +112,14 @@ def order_of(
     return Order(chosen, path, columns or ALL_COLUMNS, limit, cursor, quiet)
 
 
-def export(call: Call, store: StorePaths, asked: Question, order: Order) -> Exit:
+def export(call: Call, store: Store, asked: Question, order: Order) -> Exit:
     """Write the export, its manifest, and then move the cursor; the exit code says how whole."""
     screen = output.screen(call)
     for warning in asked.warnings:
         screen.voice.warning(warning)
     if order.path is None:
         _refuse_terminal(screen, store, asked, order)
-    after = cursors.position(store.control, order.cursor) if order.cursor else 0
+    after = _position(store, order)
     order = replace(order, progress=_progress(screen, store, order, after))
     try:
         if order.path is None:
@@ -135,7 +134,7 @@ def export(call: Call, store: StorePaths, asked: Question, order: Order) -> Exit
     return _conclude(call, screen, store, asked, order, result, described)
 
 
-def _refuse_terminal(screen: Screen, store: StorePaths, asked: Question, order: Order) -> None:
+def _refuse_terminal(screen: Screen, store: Store, asked: Question, order: Order) -> None:
     """T7: nothing binary, and nothing endless, on a terminal."""
     if not screen.terminal:
         return
@@ -143,7 +142,7 @@ def _refuse_terminal(screen: Screen, store: StorePaths, asked: Question, order: 
         raise UsageError(f"{order.format.name} on a terminal", hint="-o FILE")
     if order.limit.number is not None:
         return
-    number = engine.count(store, asked.request(None)).records
+    number = reads.count(store, asked.request(None)).records
     if number > MAX_TERMINAL_EVENTS:
         raise UsageError(
             f"this would print {count(number)} events on your terminal",
@@ -152,7 +151,7 @@ def _refuse_terminal(screen: Screen, store: StorePaths, asked: Question, order: 
 
 
 def _to_file(
-    call: Call, store: StorePaths, asked: Question, order: Order, after: int
+    call: Call, store: Store, asked: Question, order: Order, after: int
 ) -> tuple[Result, str]:
     assert order.path is not None  # noqa: S101  narrowed by the caller
     manifest_path = order.path.with_name(order.path.name + SUFFIX)
@@ -164,7 +163,7 @@ def _to_file(
     return result, described
 
 
-def _write(sink: Sink, store: StorePaths, asked: Question, order: Order, after: int) -> Result:
+def _write(sink: Sink, store: Store, asked: Question, order: Order, after: int) -> Result:
     encoder = order.format.make(order.columns)
     result = Result()
     sink.write(encoder.start())
@@ -173,7 +172,7 @@ def _write(sink: Sink, store: StorePaths, asked: Question, order: Order, after: 
             sink.write(encoder.batch(batch))
     else:
         limit = order.limit
-        answer = engine.answer(store, asked.request(limit.number, oldest=limit.oldest))
+        answer = reads.answer(store, asked.request(limit.number, oldest=limit.oldest))
         kinds = Counter(row["kind"] for row in answer.rows)
         result.content.add([row["seq"] for row in answer.rows], kinds)
         result.more, result.upto, result.searched = answer.more, answer.upto, answer.searched
@@ -184,12 +183,12 @@ def _write(sink: Sink, store: StorePaths, asked: Question, order: Order, after: 
 
 
 def _batches(
-    store: StorePaths, asked: Question, order: Order, after: int, result: Result
+    store: Store, asked: Question, order: Order, after: int, result: Result
 ) -> Iterator[Any]:
     """Pages as Arrow batches; a limit takes the oldest, so that a cursor loses nothing."""
     left = order.limit.number
     result.upto = after
-    for page in engine.pages(store, asked.request(None), after):
+    for page in reads.pages(store, asked.request(None), after):
         result.damaged.update({file.path: file for file in page.damaged})
         for batch in arrow_batches(page.table):
             taken = batch if left is None else batch.slice(0, left)
@@ -204,10 +203,9 @@ def _batches(
         order.tell(page.upto - after, result.content.rows)
 
 
-def _progress(screen: Screen, store: StorePaths, order: Order, after: int) -> Progress:
+def _progress(screen: Screen, store: Store, order: Order, after: int) -> Progress:
     """Data on a terminal is progress enough."""
-    with open_snapshot(store) as snapshot:
-        span = snapshot.last_seq - after
+    span = reads.newest_seq(store) - after
     quiet = order.quiet or (order.path is None and screen.terminal)
     return Progress(screen.voice, "export", unit="events", total=span, quiet=quiet)
 
@@ -233,8 +231,22 @@ class _Ends(Sequence[int]):
         return self._column[index].as_py()
 
 
-def _move_cursor(call: Call, store: StorePaths, order: Order, result: Result, after: int) -> None:
+def _position(store: Store, order: Order) -> int:
+    """Where the order's cursor stands; UsageError where it could not be moved afterwards."""
+    if order.cursor is None:
+        return 0
+    if isinstance(store, ReadSocket):
+        raise UsageError(
+            "--cursor is kept in the store, and a read socket changes nothing there",
+            hint="--seq A:B, from the seq after the last one of the file before",
+        )
+    return cursors.position(store.control, order.cursor)
+
+
+def _move_cursor(call: Call, store: Store, order: Order, result: Result, after: int) -> None:
     """Only once the file is in place, and never past rows that could not be read."""
+    if isinstance(store, ReadSocket):
+        return
     if order.cursor and _moves(order, result, after):
         cursors.advance(store.control, order.cursor, after=after, upto=result.upto, now=call.now())
 
@@ -251,20 +263,20 @@ def _moves(order: Order, result: Result, after: int) -> bool:
 
 def _manifest(
     call: Call,
-    store: StorePaths,
+    store: Store,
     asked: Question,
     order: Order,
     written: tuple[Result, int, AtomicFile],
 ) -> Manifest:
     result, after, file = written
     window = asked.window
-    gaps = views.gaps(store, window)
+    gaps = reads.gaps(store, window)
     return Manifest(
         file=file.path.name,
         format=order.format.name,
         bytes=file.bytes,
         sha256=file.sha256,
-        store=wiring.store_id(store),
+        store=reads.store_id(store),
         host=wiring.host_name(call),
         created_at=call.now(),
         content=result.content,
@@ -282,7 +294,7 @@ def _manifest(
 def _conclude(
     call: Call,
     screen: Screen,
-    store: StorePaths,
+    store: Store,
     asked: Question,
     order: Order,
     result: Result,
@@ -295,7 +307,7 @@ def _conclude(
         screen.voice.line(f"nothing new for {order.cursor}: it has everything up to now")
         return Exit.DONE
     if not content.rows:
-        gaps: tuple[Gap, ...] = views.gaps(store, asked.window)
+        gaps: tuple[Gap, ...] = reads.gaps(store, asked.window)
         searched = result.searched or searched_by(store, asked)
         answer = Answer([], False, searched, result.upto, gaps, damaged)
         code = tell_nothing(store, asked, answer, screen, call.now())

@@ -144,7 +144,7 @@ class _Talk:
                 rows += said.rows
                 if said.value:
                     value = msgspec.json.decode(said.value, type=kind)
-                    yield replace(value, rows=rows) if hasattr(value, "rows") else value
+                    yield _with_rows(value, rows) if hasattr(value, "rows") else value
                     rows = []
                 if said.end:
                     return
@@ -158,3 +158,8 @@ class _Talk:
     def close(self) -> None:
         """Nothing more is asked."""
         self._sock.close()
+
+
+def _with_rows(value: Any, rows: list[dict[str, Any]]) -> Any:
+    """The value with its rows, which came before it, in the kind of sequence it holds them in."""
+    return replace(value, rows=type(value.rows)(rows))

@@ -8,8 +8,7 @@ import contextlib
 import os
 import socket
 import sys
-from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +18,7 @@ from msgspec import Raw
 
 from audit import reading_wire as wire
 from audit import reads
+from audit.reading_forms import FORMS
 from audit.reading_streams import STREAMS
 from audit_events.errors import AuditError, QueryError, UsageError
 from audit_events.layout import StorePaths
@@ -28,7 +28,7 @@ IDLE_S: Final = 60.0
 SLOW_S: Final = 5.0
 # How the collector learns of it.
 SLOW_EXIT: Final = 3
-_VERBS: Final[Mapping[str, Callable[..., Any]]] = ChainMap(reads.VERBS, STREAMS)
+_VERBS: Final[Mapping[str, Callable[..., Any]]] = {**reads.VERBS, **STREAMS, **FORMS}
 # Recording comes first.
 NICENESS: Final = 10
 
@@ -109,11 +109,22 @@ def _pieces(given: Any) -> Iterator[bytes]:
     for value in given if isinstance(given, Iterator) else (given,):
         if hasattr(value, "rows"):
             yield from _rows(value.rows)
-            value = replace(value, rows=[])
-        yield wire.encoded(wire.Line(value=Raw(msgspec.json.encode(value))))
+            value = replace(value, rows=type(value.rows)())
+        yield _bounded(wire.encoded(wire.Line(value=Raw(msgspec.json.encode(value)))))
 
 
-def _rows(rows: list[dict[str, Any]]) -> Iterator[bytes]:
+def _bounded(line: bytes) -> bytes:
+    """QueryError for a line that the other end would not take."""
+    if len(line) > wire.MAX_LINE_BYTES:
+        raise QueryError(
+            f"a part of the answer is larger than {wire.MAX_LINE_BYTES:,} bytes, which is more than"
+            " a read socket carries",
+            hint="ask for less: one run, a filter, --since",
+        )
+    return line
+
+
+def _rows(rows: Iterable[Any]) -> Iterator[bytes]:
     """Lines of rows, each as soon as it is large enough."""
     held: list[bytes] = []
     size = 0
@@ -121,10 +132,10 @@ def _rows(rows: list[dict[str, Any]]) -> Iterator[bytes]:
         held.append(msgspec.json.encode(row))
         size += len(held[-1])
         if size >= wire.ROWS_LINE_BYTES:
-            yield b'{"rows":[%b]}\n' % b",".join(held)
+            yield _bounded(b'{"rows":[%b]}\n' % b",".join(held))
             held, size = [], 0
     if held:
-        yield b'{"rows":[%b]}\n' % b",".join(held)
+        yield _bounded(b'{"rows":[%b]}\n' % b",".join(held))
 
 
 if __name__ == "__main__":

@@ -18,10 +18,13 @@ from query.snapshot import SourceState, read_meta, reading
 from query.views import Collector
 
 if TYPE_CHECKING:
+    from audit.policy_records import Records
     from query.engine import Count, Page
     from query.run_list import RunList
     from query.situation import Situation
+    from query.stats import Counting, Stats
     from query.status import Status
+    from query.story import Neighbours, Story
     from query.trail import News
 
 Store = StorePaths | ReadSocket
@@ -30,6 +33,7 @@ T = TypeVar("T")
 
 # Through a socket an answer comes from the memory of one process, so it has an end.
 MAX_ANSWER_ROWS: Final = 20_000
+MAX_CONTEXT: Final = 10_000
 
 VERBS: Final[dict[str, Callable[..., Any]]] = {}
 
@@ -98,6 +102,40 @@ def disk_free(store: StorePaths) -> int:
 
 
 @verb
+def neighbours(store: StorePaths, seq: int, request: Request, context: int) -> "Neighbours":
+    """As `story.neighbours`, with at most MAX_CONTEXT on each side."""
+    from query import story
+
+    return story.neighbours(store, seq, request, min(context, MAX_CONTEXT))
+
+
+@verb
+def removal(store: StorePaths, seq: int) -> "tuple[int, str, int] | None":
+    """(when in µs, why, events) of the removal that took an event; None if none did."""
+    with reading(store) as con:
+        row = con.execute(
+            "SELECT at, reason, rows FROM removals WHERE ? BETWEEN min_seq AND max_seq", (seq,)
+        ).fetchone()
+        return None if row is None else (int(row[0]), str(row[1]), int(row[2]))
+
+
+@verb
+def policy_texts(store: StorePaths, digests: list[str]) -> dict[str, str]:
+    """As `policy_records.texts_of`."""
+    from audit import policy_records
+
+    return policy_records.texts_of(store, digests)
+
+
+@verb
+def policy_records(store: StorePaths, digest: str, sandbox: str, ts: int) -> "Records | None":
+    """As `policy_records.records_of`."""
+    from audit import policy_records
+
+    return policy_records.records_of(store, digest, sandbox, ts)
+
+
+@verb
 def gaps(store: StorePaths, window: Window) -> tuple[Gap, ...]:
     """As `views.gaps`."""
     return views.gaps(store, window)
@@ -159,7 +197,30 @@ def collector(store: Store, now: int) -> Collector:
     return last_collector(store, now)
 
 
-def pages(store: Store, request: Request) -> "Iterator[Page]":
+def story(store: Store, word: str, request: Request, sandbox: str | None = None) -> "Story":
+    """As `story.story`."""
+    if isinstance(store, ReadSocket):
+        from audit.reading_forms import StoryForm, story_of
+
+        return story_of(store.ask("story", [word, request, sandbox], StoryForm))
+    from query import story
+
+    return story.story(store, word, request, sandbox)
+
+
+def stats(store: Store, request: Request, counting: "Counting") -> "Stats":
+    """As `stats.stats`."""
+    if isinstance(store, ReadSocket):
+        from audit.reading_forms import StatsForm, counting_words, stats_of
+
+        words = [request, *counting_words(counting)]
+        return stats_of(store.ask("stats", words, StatsForm), counting)
+    from query import stats
+
+    return stats.stats(store, request, counting)
+
+
+def pages(store: Store, request: Request, after_seq: int = 0) -> "Iterator[Page]":
     """As `engine.pages`, all of them."""
     from query import engine
 
@@ -170,14 +231,14 @@ def pages(store: Store, request: Request) -> "Iterator[Page]":
         from audit.reading_streams import Rows
         from audit_events.arrow import EVENT_SCHEMA
 
-        for found in store.stream("pages", [0, request], Rows):
+        for found in store.stream("pages", [after_seq, request], Rows):
             if found is None:
                 store.give_up()
             else:
                 table = Table.from_arrow(pa.Table.from_pylist(found.rows, EVENT_SCHEMA))
                 yield engine.Page(table, len(found.rows), found.upto, found.damaged)
         return
-    yield from engine.pages(store, request)
+    yield from engine.pages(store, request, after_seq)
 
 
 def follow(store: Store, after_seq: int, request: Request, quiet_s: float) -> "Iterator[News]":
@@ -215,12 +276,15 @@ def value_type(function: Callable[..., Any]) -> Any:
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     from typing import get_type_hints
 
+    from audit.policy_records import Records
     from query.engine import Count
     from query.run_list import RunList
     from query.situation import Situation
     from query.status import Status
+    from query.story import Neighbours
 
-    later = {kind.__name__: kind for kind in (Count, RunList, Situation, Status)}
+    kinds = (Count, Neighbours, Records, RunList, Situation, Status)
+    later = {kind.__name__: kind for kind in kinds}
     hints = get_type_hints(function, localns=later)
     hints.pop("store")
     return hints

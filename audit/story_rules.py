@@ -1,14 +1,11 @@
 """The line of the policy behind each refusal of a story, as the policy read at that time."""
 
-import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from dataclasses import dataclass
-from typing import Final
 
+from audit import reads
 from audit.page_origin import spelled
-from audit_events.layout import StorePaths
-from collector import policy_store
+from policies.load import parse_policy
 from policies.model import (
     FILESYSTEM_DEFAULT,
     NETWORK_DEFAULT,
@@ -18,9 +15,6 @@ from policies.model import (
     bare_digest,
 )
 from query.contracts import Row
-
-# A run under more policies than this is told without the lines of the others.
-MAX_POLICIES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +40,17 @@ def no_rule(_row: Row) -> RuleLine | None:
     return None
 
 
-def rules_of(store: StorePaths, digests: Iterable[str | None]) -> RuleOf:
+def rules_of(store: reads.Store, digests: Iterable[str | None]) -> RuleOf:
     """What finds the line of an event's rule; None where its policy's text is not recorded."""
     wanted = list(dict.fromkeys(bare_digest(digest) for digest in digests if digest))
-    policies = _policies(store, wanted[:MAX_POLICIES])
+    texts = reads.policy_texts(store, wanted) if wanted else {}
+    policies = {digest: parse_policy(text.encode()) for digest, text in texts.items()}
 
     def find(row: Row) -> RuleLine | None:
         policy = policies.get(bare_digest(row.get("policy_digest") or ""))
         return rule_line(policy, row) if policy else None
 
     return find
-
-
-def _policies(store: StorePaths, digests: list[str]) -> dict[str, Policy]:
-    if not digests or not store.control.exists():
-        return {}
-    uri = store.control.resolve().as_uri() + "?mode=ro"
-    try:
-        with closing(sqlite3.connect(uri, uri=True)) as con:
-            found = {digest: policy_store.text_of(con, digest) for digest in digests}
-    except sqlite3.Error:
-        # The lines are a gift; the story is told without.
-        return {}
-    return {digest: policy for digest, policy in found.items() if policy}
 
 
 def rule_line(policy: Policy, row: Row) -> RuleLine | None:

@@ -26,7 +26,7 @@ _SYSTEM_DATA: Final = (
 # Where root's collector puts its read socket; other accounts' collectors name a place of their own.
 READ_FOLDER: Final = Path("/var/run/sandtrail" if sys.platform == "darwin" else "/run/sandtrail")
 _UNIX: Final = "unix:"
-_THROUGH: Final = "{prog} tail      (or query, gaps, status)"
+_THROUGH: Final = "{prog} tail      (or query, runs, show, explain, stats, gaps, status, export)"
 
 
 @dataclass(frozen=True, slots=True)

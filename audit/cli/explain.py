@@ -31,4 +31,4 @@ def command(
     """
     from audit.explaining import explain
 
-    return explain(ctx.obj, wiring.find_store(ctx.obj), event, utc=utc, tz=tz, as_=format)
+    return explain(ctx.obj, wiring.find_trail(ctx.obj), event, utc=utc, tz=tz, as_=format)

@@ -6,7 +6,7 @@ import typer
 
 from audit.asking import Asked, takes_filters
 from audit.cli import _options as o
-from audit.questions import store_and_question
+from audit.questions import trail_and_question
 
 _PANEL = "Output"
 FormatName = Annotated[
@@ -46,7 +46,7 @@ def command(
     from audit.exporting import export, order_of
     from audit.querying import parse_columns, parse_limit
 
-    store, ask = store_and_question(ctx.obj, asked, words)
+    store, ask = trail_and_question(ctx.obj, asked, words)
     order = order_of(
         output, format, parse_columns(columns), parse_limit(limit), cursor, quiet=quiet
     )

@@ -3,16 +3,8 @@
 import grp
 import json
 import os
-import shutil
-import signal
 import socket
-import subprocess
-import sys
-import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,45 +13,14 @@ import pytest
 
 from audit import reads, wiring
 from audit.read_socket import ReadSocket
-from audit.reading_server import Readers, ReadServer, readers
+from audit.reading_server import Readers, readers
 from audit.reading_wire import MAX_ASK_BYTES, Ask, encoded
 from audit.settings import ReadSettings
 from audit_events.errors import SettingsError, StorageError, UsageError
 from audit_events.layout import StorePaths
 from query.contracts import Request, Window
+from tests.audit.readkit import NOBODY, served, until
 from tests.audit.story import NOW
-from tests.audit.terminal import ROOT
-
-NOBODY = 65534
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
-
-
-def until(true: Callable[[], Any], timeout: float = 20) -> None:
-    """Wait for something that must come."""
-    deadline = time.monotonic() + timeout
-    while not true():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.02)
-
-
-# --- one server in this process, asked by this account --------------------------------------------
-
-
-@contextmanager
-def served(store: Path, **bounds: Any) -> Iterator[tuple[Path, list[str]]]:
-    """The socket of a server, and what the server says."""
-    with tempfile.TemporaryDirectory(prefix="rs-") as room:
-        path, said, stop = Path(room) / "in" / "read.sock", list[str](), threading.Event()
-        server = ReadServer(StorePaths(store), Readers(path, os.getegid(), **bounds), said.append)
-        thread = threading.Thread(target=server, args=(stop,))
-        thread.start()
-        try:
-            until(path.exists)
-            yield path, said
-        finally:
-            stop.set()
-            thread.join()
-        assert not path.exists()
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +36,10 @@ QUESTIONS: Mapping[str, tuple[Any, ...]] = {
     "situation": (NOW, NOW - 3_600_000_000),
     "status": (NOW, NOW - 3_600_000_000),
     "newest_runs": (Request(limit=2), NOW, True),
+    "neighbours": (4712, Request(), 3),
+    "removal": (12,),
+    "policy_texts": (["ab" * 32],),
+    "policy_records": ("ab" * 32, "agent-demo", NOW),
     "gaps": (Window(),),
     "known_sandboxes": (),
     "hot_denies": (),
@@ -243,209 +208,3 @@ def test_sockets_of_a_folder(tmp_path: Path, door: Path) -> None:
     """Those that this account may use are found; a folder that is not there holds none."""
     assert wiring.read_sockets(door.parent) == [door]
     assert wiring.read_sockets(tmp_path / "none") == []
-
-
-# --- a real collector of root's, and the command of another account -------------------------------
-
-
-class Daemon:
-    """A collector with a read socket for one group, in a folder that others may pass."""
-
-    def __init__(self, room: Path, group: grp.struct_group) -> None:
-        self.room, self.group = room, group
-        self.path, self.log = room / "read" / "r.sock", room / "log.jsonl"
-        self.store = room / "store"
-        self.log.touch()
-        (room / "audit.toml").write_text(
-            f'[read]\ngroup = "{group.gr_name}"\nsocket = "{self.path}"\n'
-            f'[seal]\nafter = "1s"\n[sources.log]\nkind = "file"\npaths = ["{self.log}"]\n'
-        )
-        self.start()
-
-    def environment(self, store: str) -> dict[str, str]:
-        """Nobody's own settings count."""
-        return {
-            "PATH": os.environ["PATH"], "HOME": str(self.room), "LANG": "C.UTF-8", "TZ": "UTC",
-            "AUDIT_STORE": store, "XDG_CONFIG_HOME": str(self.room / "config"),
-        }  # fmt: skip
-
-    def start(self) -> None:
-        """Collect, and wait for the socket."""
-        env = {**self.environment(str(self.store)), "AUDIT_CONFIG": str(self.room / "audit.toml")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "audit.main", "collect"],
-            env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        until(self.path.exists)
-
-    def stop(self) -> None:
-        """In order."""
-        self.process.terminate()
-        assert self.process.wait(20) == 0
-
-    def write(self, number: int, name: str) -> None:
-        """Some refusals."""
-        with self.log.open("a") as log:
-            log.writelines(
-                f'{{"ts":"2026-07-28T09:03:12.{n:06}Z","sandbox":"agent-demo","syscall":"open",'
-                f'"resource":"filesystem","path":"/{name}/{n}","access":"read","decision":"deny"}}\n'
-                for n in range(number)
-            )
-
-    def words(self, *words: str, gid: int | None = None) -> list[str]:
-        """The command line that makes another account ask."""
-        own = self.group.gr_gid if gid is None else gid
-        another = [sys.executable, "-m", "tests.audit.as_another", str(NOBODY), str(own)]
-        return [*another, *words]
-
-    def theirs(self, *words: str, gid: int | None = None) -> subprocess.CompletedProcess[str]:
-        """What another account sees."""
-        return subprocess.run(
-            self.words(*words, gid=gid), env=self.environment(f"unix:{self.path}"), cwd=ROOT,
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-
-    def ours(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """What the store's owner sees."""
-        return subprocess.run(
-            [sys.executable, "-m", "tests.audit.as_another", "0", "0", *words],
-            env=self.environment(str(self.store)), cwd=ROOT,
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A collector that has sealed some events and holds some more."""
-    room = Path(tempfile.mkdtemp(prefix="rs-"))
-    room.chmod(0o711)
-    groups = [g for g in grp.getgrall() if g.gr_gid not in (0, NOBODY)]
-    here = Daemon(room, next(g for g in groups if "nobody" not in g.gr_mem))
-    try:
-        here.write(300, "first")
-        until(lambda: list((here.store / "events").glob("date=*/*.parquet")))
-        yield here
-    finally:
-        here.process.kill()
-        here.process.wait()
-        shutil.rmtree(room)
-
-
-@needs_root
-def test_another_account_gets_the_owners_answer(daemon: Daemon) -> None:
-    """Table, data, numbers and the reason of an empty answer, while the store stays closed."""
-    words = [
-        *("query", "--deny", "-n", "5", "++"),
-        *("query", "--json", "-n", "0", "++"),
-        *("query", "--count", "--path", "/first", "++"),
-        *("query", "--path", "/nowhere", "++"),
-        *("gaps", "--json", "++"),
-        *("query", "--columns", "path,seq", "-n", "+3"),
-    ]
-    theirs, ours = daemon.theirs(*words), daemon.ours(*words)
-    assert (theirs.returncode, theirs.stdout) == (ours.returncode, ours.stdout)
-    assert theirs.stderr == ours.stderr
-    assert theirs.stdout.count("/first/299") == 2
-    assert daemon.store.stat().st_mode & 0o077 == 0
-
-
-@needs_root
-def test_another_account_sees_the_state(daemon: Daemon) -> None:
-    """`status` is answered through the socket; a command that is not says so."""
-    state = daemon.theirs("status", "++", "sql", "SELECT 1")
-    assert "1 of 1 healthy" in state.stdout
-    assert state.returncode == 2
-    assert "a read socket answers some questions only" in state.stderr
-
-
-@needs_root
-def test_an_account_outside_the_group_is_refused(daemon: Daemon) -> None:
-    """By the folder's mode, and by its credentials where somebody loosened the mode."""
-    outside = daemon.theirs("query", gid=NOBODY)
-    assert outside.returncode == 5
-    assert "this account may not use it" in outside.stderr
-    modes = [(path, path.stat().st_mode & 0o777) for path in (daemon.path.parent, daemon.path)]
-    assert [oct(mode) for _, mode in modes] == ["0o750", "0o660"]
-    try:
-        for path, _ in modes:
-            path.chmod(0o777)
-        loosened = daemon.theirs("query", gid=NOBODY)
-    finally:
-        for path, mode in modes:
-            path.chmod(mode)
-    assert loosened.returncode == 5
-    assert "this account may not read here" in loosened.stderr
-    assert loosened.stdout == outside.stdout == ""
-
-
-@needs_root
-def test_tail_follows_through_seals_and_restarts(daemon: Daemon) -> None:
-    """An event is there within a second, each once, and a restart is told and not felt."""
-    process = subprocess.Popen(
-        daemon.words("tail", "-f", "-n", "0", "--json", "--path", "/live"),
-        env=daemon.environment(f"unix:{daemon.path}"), cwd=ROOT, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    lines: list[str] = []
-    words: list[str] = []
-    for pipe, into in ((process.stdout, lines), (process.stderr, words)):
-        assert pipe is not None
-        threading.Thread(target=into.extend, args=(pipe,), daemon=True).start()
-    try:
-        _first_event(daemon, lines)
-        seen = len(lines)
-        written = time.monotonic()
-        daemon.write(3, "live")
-        until(lambda: len(lines) == seen + 3)
-        assert time.monotonic() - written < 1.5
-        time.sleep(1.5)  # sealed
-        daemon.stop()
-        until(lambda: any("no collector is running" in word for word in words))
-        daemon.write(4, "live")
-        daemon.start()
-        until(lambda: any("collector started" in word for word in words))
-        until(lambda: len(lines) == seen + 7)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 130
-    finally:
-        process.kill()
-        process.wait()
-    seqs = [json.loads(line)["seq"] for line in lines]
-    assert seqs == sorted(set(seqs))
-
-
-def _first_event(daemon: Daemon, lines: list[str]) -> None:
-    """`tail` follows once it shows something."""
-
-    def shown() -> bool:
-        daemon.write(1, "live")
-        time.sleep(0.3)
-        return bool(lines)
-
-    until(shown)
-    time.sleep(0.6)
-
-
-@needs_root
-@pytest.mark.skipif(wiring.READ_FOLDER.exists(), reason="a read socket of this machine is there")
-def test_the_default_place_is_found(daemon: Daemon) -> None:
-    """Without any setting by who may read, and named to who may not (T2)."""
-    wiring.READ_FOLDER.mkdir(mode=0o750)
-    try:
-        os.chown(wiring.READ_FOLDER, -1, daemon.group.gr_gid)
-        (wiring.READ_FOLDER / "7kq2m.sock").symlink_to(daemon.path)
-        inside, outside = (
-            subprocess.run(
-                daemon.words("query", "--count", gid=gid),
-                env=daemon.environment(""), cwd=ROOT,
-                capture_output=True, text=True, check=False, timeout=60,
-            )
-            for gid in (daemon.group.gr_gid, NOBODY)
-        )  # fmt: skip
-    finally:
-        shutil.rmtree(wiring.READ_FOLDER)
-    assert int(inside.stdout) >= 300
-    assert outside.returncode == 5
-    assert f"read sockets of group {daemon.group.gr_name}, which this account is not in" in (
-        outside.stderr
-    )

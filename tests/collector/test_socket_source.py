@@ -1,137 +1,21 @@
-"""The socket source: who may write, what is acknowledged when, and what bounds a writer."""
+"""The socket source: who may write, and what is acknowledged when."""
 
-import gc
 import os
 import socket
 import stat
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from audit_events.errors import SourceError
-from audit_events.schema import MAX_LINE_BYTES
-from collector.contracts import Block, Closed, Emission, Idle, Lost, Reason, StreamPosition, Warned
-from collector.sources import socket_server
+from collector.contracts import Closed, Lost, Warned
 from collector.sources.socket import SocketSource
 from collector.sources.socket_path import MAX_PATH_BYTES
 from collector.sources.socket_server import SocketOptions
-
-EVENT = b'{"sandbox":"agent-demo","n":1}\n'
-
-
-class Ledger:
-    """What a spool would hold; commits at once, or when told to."""
-
-    def __init__(self) -> None:
-        self.positions: dict[str, StreamPosition] = {}
-        self.said: list[Emission] = []
-        self.lines: dict[str, bytes] = {}
-        self.commits = True
-        self.up = False
-        self.source: SocketSource | None = None
-
-    def take(self, said: Emission) -> None:
-        """The source's `emit`."""
-        self.up = True
-        if not isinstance(said, Idle):
-            self.said.append(said)
-        if isinstance(said, Closed):
-            self.positions.pop(said.stream, None)
-        if isinstance(said, Block):
-            self.lines[said.stream] = self.lines.get(said.stream, b"") + said.data
-            if self.commits:
-                self.commit(said)
-
-    def commit(self, block: Block, resume: int | None = None) -> None:
-        """As the flow does after its transaction."""
-        assert self.source is not None
-        at = block.end if resume is None else resume
-        self.positions[block.stream] = StreamPosition(block.stream, at, (), block.end, block.mark)
-        self.source.consumed(block.stream, at, block.end)
-
-    @property
-    def blocks(self) -> list[Block]:
-        """Blocks with bytes."""
-        return [said for said in self.said if isinstance(said, Block) and said.data]
-
-    def reasons(self) -> list[Reason]:
-        """Why lines never reached a decoder."""
-        blocks = [said for said in self.said if isinstance(said, Block)]
-        return [reject.reason for block in blocks for reject in block.rejects]
-
-
-@contextmanager
-def serving(path: Path, ledger: Ledger, **options: object) -> Iterator[SocketSource]:
-    """A source at work; whatever it raised is raised again."""
-    plain = SocketOptions(path, frozenset({os.geteuid(), 0}))
-    source = SocketSource("in", replace(plain, **options))  # type: ignore[arg-type]
-    ledger.source, ledger.up, stop, failed = source, False, threading.Event(), []
-
-    def run() -> None:
-        try:
-            source.run(dict(ledger.positions), ledger.take, stop, once=False)
-        except Exception as error:  # noqa: BLE001 - raised again below
-            failed.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        until(lambda: bool(failed) or ledger.up)
-        if failed:
-            raise failed[0]
-        yield source
-    finally:
-        stop.set()
-        thread.join(5)
-        assert not thread.is_alive()
-
-
-def answers(path: Path) -> bool:
-    """Whether somebody listens."""
-    try:
-        connect(path).close()
-    except OSError:
-        return False
-    return True
-
-
-def connect(path: Path) -> socket.socket:
-    """A writer."""
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    sock.settimeout(5)
-    sock.connect(str(path))
-    return sock
-
-
-def until(true: Callable[[], bool], timeout: float = 8) -> None:
-    """Wait for something that must come."""
-    deadline = time.monotonic() + timeout
-    while not true():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.01)
-
-
-def said_by(sock: socket.socket, words: bytes) -> bytes:
-    """What the source answers, up to and with `words`."""
-    heard = b""
-    while words not in heard:
-        data = sock.recv(4096)
-        assert data, f"closed after {heard!r}"
-        heard += data
-    return heard
-
-
-def open_files() -> int:
-    """Descriptors of this process, without those that only wait for the garbage collector."""
-    gc.collect()
-    return sum(1 for _ in Path("/dev/fd").iterdir())
+from tests.collector.socketkit import EVENT, Ledger, answers, connect, said_by, serving, until
 
 
 def test_the_socket_is_private_and_goes_with_its_source(tmp_path: Path) -> None:
@@ -330,105 +214,6 @@ def test_a_foreign_uid_is_refused_and_counted(tmp_path: Path) -> None:
             assert ledger.blocks == []
     finally:
         folder.rmdir()
-
-
-def test_a_line_too_long_is_one_reject_and_the_next_is_whole(tmp_path: Path) -> None:
-    """It is never held."""
-    path, ledger = tmp_path / "in.sock", Ledger()
-    with serving(path, ledger), connect(path) as sock:
-        sock.sendall(b"ack 1 w\n")
-        for _ in range(5):
-            sock.sendall(b"x" * MAX_LINE_BYTES)
-        sock.sendall(b"\n" + EVENT)
-        said_by(sock, b"ok 2\n")
-    assert ledger.reasons() == [Reason.TOO_LONG]
-    assert b"".join(b.data for b in ledger.blocks) == EVENT
-
-
-def test_a_line_that_is_never_finished_ends_its_connection(tmp_path: Path) -> None:
-    """One byte a second is not a way to hold a place; a greeting must be whole too."""
-    path, ledger = tmp_path / "in.sock", Ledger()
-    with serving(path, ledger, line_s=0.3), connect(path) as slow, connect(path) as shy:
-        slow.sendall(b'{"slow')
-        shy.sendall(b"ack")
-        assert slow.recv(10) == b""
-        assert shy.recv(10) == b""
-        until(lambda: any(isinstance(w, Warned) and "in time (2)" in w.text for w in ledger.said))
-    assert b"".join(ledger.lines.values()) in (b'{"slowack', b'ack{"slow')
-
-
-def test_unfinished_lines_of_all_writers_together_are_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The largest goes."""
-    monkeypatch.setattr(socket_server, "MAX_HELD_BYTES", 1000)
-    path, ledger = tmp_path / "in.sock", Ledger()
-    with serving(path, ledger), connect(path) as large, connect(path) as small:
-        large.sendall(b"x" * 900)
-        small.sendall(b"y" * 300)
-        assert large.recv(10) == b""
-        small.sendall(b"\n")
-        until(lambda: any(b.data == b"y" * 300 + b"\n" for b in ledger.blocks))
-
-
-def test_connections_are_bounded(tmp_path: Path) -> None:
-    """One too many is told so."""
-    path = tmp_path / "in.sock"
-    with serving(path, Ledger(), max_connections=3):
-        writers = [connect(path) for _ in range(3)]
-        for number, sock in enumerate(writers):
-            sock.sendall(b"ack 1 w%d\n" % number)
-            said_by(sock, b"next")
-        with connect(path) as late:
-            assert said_by(late, b"\n") == b"error too many connections\n"
-        for sock in writers:
-            sock.close()
-
-
-def test_connections_leave_no_descriptor(tmp_path: Path) -> None:
-    """However they end: at once, in the middle of a line, refused."""
-    path, ledger = tmp_path / "in.sock", Ledger()
-    before = open_files()
-    with serving(path, ledger):
-        serving_files = open_files()
-        for number in range(150):
-            with connect(path) as sock:
-                sock.sendall((EVENT, b'{"half', b"ack 9 w\n")[number % 3])
-        until(lambda: open_files() == serving_files)
-    assert open_files() == before
-
-
-def test_an_endless_writer_does_not_starve_the_others(tmp_path: Path) -> None:
-    """Each has its turn."""
-    path, ledger = tmp_path / "in.sock", Ledger()
-    done = threading.Event()
-
-    def flood(sock: socket.socket) -> None:
-        while not done.is_set():
-            sock.sendall(EVENT * 2_000)
-
-    with serving(path, ledger), connect(path) as loud, connect(path) as quiet:
-        thread = threading.Thread(target=flood, args=(loud,))
-        thread.start()
-        try:
-            quiet.sendall(b"ack 1 q\n")
-            said_by(quiet, b"next 1\n")
-            for n in range(1, 21):
-                quiet.sendall(EVENT)
-                said_by(quiet, b"ok %d\n" % n)
-        finally:
-            done.set()
-            thread.join()
-
-
-def test_a_writer_that_never_reads_its_answers_is_still_heard(tmp_path: Path) -> None:
-    """What waits for it is one line, not a queue."""
-    path, ledger = tmp_path / "in.sock", Ledger()
-    with serving(path, ledger), connect(path) as sock:
-        sock.sendall(b"ack 1 w\n")
-        for _ in range(3_000):
-            sock.sendall(EVENT)
-        until(lambda: sum(b.data.count(b"\n") for b in ledger.blocks) == 3_000, 20)
 
 
 def test_a_socket_has_no_end_to_wait_for(tmp_path: Path) -> None:
