@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI
-from fastapi.responses import FileResponse
+from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.staticfiles import StaticFiles
 
 from audit.say import Voice
@@ -41,11 +40,10 @@ def create_app(service: Service, log: Log | None = None) -> FastAPI:
 
 
 def _add_page(app: FastAPI) -> None:
-    if WEB.is_dir():
-        app.mount("/web", StaticFiles(directory=WEB), name="page")
+    files = StaticFiles(directory=WEB)
+    app.mount("/web", files, name="page")
 
-    async def index() -> FileResponse:
-        return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
+    async def index(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
 
-    if (WEB / "index.html").exists():
-        app.add_api_route("/", index, include_in_schema=False)
+    app.add_api_route("/", index, include_in_schema=False)

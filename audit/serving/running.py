@@ -26,6 +26,8 @@ from audit.serving.tokens import Scope
 from audit_events.errors import Exit, SettingsError, StorageError, UsageError
 from collector.sources import socket_path
 
+# DuckDB's own buffers for two threads.
+MIN_QUERY_MB: Final = 64
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -87,8 +89,7 @@ def serve(call: Call, wanted: Wanted) -> Exit:
     """Serve until SIGTERM or Ctrl-C; errors of the place and the store before anybody is served."""
     place = wanted.place
     sockets.check(place)
-    if wanted.limits.query_s <= 0:
-        raise UsageError("--query-time: at least 1 s")
+    check_limits(wanted.limits)
     store = wiring.find_store(call)
     context = sockets.tls_context(place.cert, place.key) if place.cert and place.key else None
     voice = Voice(call.prog, call.environ, _own_log(wanted.log))
@@ -116,6 +117,14 @@ def serve(call: Call, wanted: Wanted) -> Exit:
         )
     voice.line("stopped")
     return Exit.DONE
+
+
+def check_limits(limits: Limits) -> None:
+    """UsageError for limits under which nothing can be answered."""
+    if limits.query_s < 1:
+        raise UsageError("--query-time: at least 1 s")
+    if int(limits.query_memory.removesuffix("MB")) < MIN_QUERY_MB:
+        raise UsageError(f"--query-memory: at least {MIN_QUERY_MB} MB")
 
 
 def _withdraw(service: Service, url: str) -> None:

@@ -6,7 +6,7 @@ import contextvars
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from fastapi import Request
 
@@ -41,13 +41,15 @@ class Workers:
         if self._free.locked() and self._waiting >= self._limits.waiting:
             self._metrics.query("refused")
             raise busy("too many queries are waiting")
-        self._waiting += 1
-        self._metrics.waiting = self._waiting
+        self._wait(1)
         try:
-            await self._free.acquire()
+            async with asyncio.timeout(self._limits.query_s):
+                await self._free.acquire()
+        except TimeoutError:
+            self._metrics.query("refused")
+            raise busy("other queries take too long") from None
         finally:
-            self._waiting -= 1
-            self._metrics.waiting = self._waiting
+            self._wait(-1)
         self._metrics.running += 1
         kept: list[asyncio.Future[Any]] = []
         try:
@@ -57,6 +59,10 @@ class Workers:
                 kept[0].add_done_callback(lambda _: self._leave())
             else:
                 self._leave()
+
+    def _wait(self, more: int) -> None:
+        self._waiting += more
+        self._metrics.waiting = self._waiting
 
     def _leave(self) -> None:
         self._metrics.running -= 1
@@ -97,7 +103,7 @@ async def run(
 
 async def steps(
     service: Service,
-    function: Callable[Concatenate[P], Iterator[T]],
+    function: Callable[P, Iterator[T]],
     *words: P.args,
     **named: P.kwargs,
 ) -> AsyncIterator[T]:

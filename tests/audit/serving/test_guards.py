@@ -66,6 +66,28 @@ def _line_of(text: str) -> int:
     return next(n for n, line in enumerate(lines, 1) if line.strip().startswith(text))
 
 
+@pytest.mark.parametrize("path", ["/", "/web/index.html"])
+def test_the_page_needs_no_token_and_is_asked_for_again(served: Served, path: str) -> None:
+    """It holds nothing of the trail; after an upgrade nobody sees the old one."""
+    with served.client("") as client:
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert answer.headers["cache-control"] == "no-cache"
+        assert answer.headers["content-type"].startswith("text/html")
+        again = client.get(path, headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/web/../app.py", "/web/%2e%2e/app.py", "/web//etc/passwd", "/web/..%2fapp.py", "/web/"],
+)
+def test_the_page_s_folder_is_the_end_of_the_world(served: Served, path: str) -> None:
+    """No file beside it."""
+    got = raw.request(served.port, f"GET {path}")
+    assert (got.status, got.error["code"]) == (404, "E_NOT_FOUND")
+
+
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "127.0.0.1.nip.io"]
 )

@@ -1,5 +1,6 @@
 """The command as it runs: where it may listen, what it says, how it ends."""
 
+import ast
 import shutil
 import signal
 import socket
@@ -17,7 +18,7 @@ from audit.serving import tokens
 from audit.serving.sockets import Place, is_loopback
 from audit.serving.tokens import Scope
 from tests.audit.serving.process import Process
-from tests.audit.terminal import Terminal, environment
+from tests.audit.terminal import ROOT, Terminal, environment
 from tests.query.stores import StoreWriter
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104
@@ -56,6 +57,7 @@ def test_loopback_is_what_the_addresses_say() -> None:
         (["--tls-cert", "/no.pem", "--tls-key", "/no.pem"], "/no.pem: no such file", 3),
         (["--port", "70000"], "--port 70000: 0 to 65535", 2),
         (["--query-time", "0"], "--query-time: at least 1 s", 2),
+        (["--query-memory", "1"], "--query-memory: at least 64 MB", 2),
         (["--host", "no-such-host.invalid"], "no such host", 2),
         (["--allow-host", "*"], "--allow-host '*': a name as it stands", 2),
         (["nonsense"], "no such command 'nonsense'", 2),
@@ -228,3 +230,19 @@ def test_the_hosts_of_a_place() -> None:
     assert "localhost" in Place(cert=cert, key=cert).hosts(443)
     assert Place(host="::1").url(7) == "http://[::1]:7"
     assert Place(host=EVERYWHERE, names=("a.example",), cert=cert).url(7) == "https://a.example:7"
+
+
+@pytest.mark.parametrize("words", [["serve", "--help"], ["serve", "token", "list"]])
+def test_only_a_running_service_loads_a_web_framework(store: StoreWriter, words: list[str]) -> None:
+    """Help and tokens are at once there, and without the extra."""
+    code = (
+        "import sys; from audit.main import run; code = run(['audit', *sys.argv[1:]]);"
+        "print({m.split('.')[0] for m in sys.modules}, file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], env=environment(store.paths.root), cwd=ROOT,
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    loaded = set(ast.literal_eval(done.stderr.splitlines()[-1]))
+    assert "audit" in loaded
+    assert not loaded & {"fastapi", "starlette", "uvicorn", "pydantic", "duckdb", "pyarrow"}

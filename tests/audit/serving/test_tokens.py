@@ -253,3 +253,18 @@ def test_tokens_need_a_store_with_files(tmp_path: Path, capfd: pytest.CaptureFix
     assert run(["audit", "--store", socket, "serve", "token", "list"]) == 2
     assert run(["audit", "--store", str(tmp_path / "none"), "serve", "token", "list"]) == 5
     assert StorePaths(tmp_path / "none").control.exists() is False
+
+
+def test_our_own_redactor_knows_our_tokens(store: StoreWriter) -> None:
+    """A token that an agent's command line held does not get into the trail."""
+    from policies.redact.engine import Redactor
+    from policies.redact.fingerprint import FingerprintKey
+    from policies.redact.rules import ALL_RULES
+
+    redactor = Redactor(ALL_RULES, FingerprintKey(b"k" * 32))
+    for number in range(20):
+        token = tokens.create(store.paths, f"t{number}", Scope(), 1, None)
+        for text in (f"curl {token} x", f"/tmp/{token}/f", f'["x","--t={token}"]'):
+            masked, _ = redactor.redact_text(text)
+            assert token not in masked
+            assert "[REDACTED:sandtrail-token:" in masked
