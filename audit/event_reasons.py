@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from audit.event_policy import Origin
 from policies.decide import Verdict
 from policies.explain import Explanation, shown_lines
-from policies.model import Lines
+from policies.model import Lines, spelled
 from query.contracts import Row
 
 
@@ -26,12 +26,6 @@ class Shown:
     first: int
     lines: tuple[str, ...]
     marked: Lines | None
-
-
-def spelled(rule: str) -> str:
-    """`filesystem.deny.1` as `filesystem.deny[1]`."""
-    section, dot, index = rule.rpartition(".")
-    return f"{section}[{index}]" if dot and index.isdecimal() else rule
 
 
 def rule_of(row: Row, origin: Origin) -> str:

@@ -5,6 +5,8 @@ from datetime import tzinfo
 from typing import Final
 
 from audit.event_policy import Origin, Today
+from audit.event_reasons import reason_of, rule_of
+from audit.event_reasons import spelled as spelled
 from audit.page_policy import INDENT, MAX_COLUMNS, numbered, reason_lines, wrapped
 from audit.render_flow import wrapped as flow
 from audit.render_style import Glyphs, safe
@@ -25,12 +27,6 @@ def confirmed(row: Row, origin: Origin | None) -> str:
     return ", confirmed by replay" if same else ""
 
 
-def spelled(rule: str) -> str:
-    """`filesystem.deny.1` as `filesystem.deny[1]`."""
-    section, dot, index = rule.rpartition(".")
-    return f"{section}[{index}]" if dot and index.isdecimal() else rule
-
-
 def origin_lines(
     row: Row, origin: Origin, glyphs: Glyphs, columns: int, zone: tzinfo
 ) -> Iterator[str]:
@@ -40,7 +36,7 @@ def origin_lines(
     since = f", in force since {stamp(origin.since, zone)}" if origin.since is not None else ""
     digest = f"sha256:{policy.digest[:_DIGITS]}{glyphs.ellipsis}"
     yield from flow(f"{INDENT}{safe(policy.name, glyphs)}, {digest}{since}", columns, len(INDENT))
-    rule = spelled(row.get("policy_rule") or (origin.found.verdict.rule if origin.found else ""))
+    rule = rule_of(row, origin)
     if (lines := policy.lines.get(rule)) is not None:
         marked = not rule.endswith("default-deny")
         yield from numbered(policy.text, lines, origin.path or "", glyphs, columns, marked=marked)
@@ -52,35 +48,23 @@ def origin_lines(
 
 def _reasons(row: Row, origin: Origin, glyphs: Glyphs, columns: int) -> Iterator[str]:
     yield ""
-    found = origin.found
-    if origin.masked:
-        text = "part of it is masked, so the policy is not asked again"
-        yield from wrapped("why", text, columns)
+    reason = reason_of(row, origin)
+    if reason.found is None:
+        yield from wrapped("why", reason.words, columns)
+        if reason.own:
+            yield from wrapped("", safe(reason.own, glyphs), columns)
         return
-    if found is None:
-        text = "the policy does not speak of this; somebody else decided"
-        yield from wrapped("why", text, columns)
-        return
-    decided = "deny" if row.get("decision") == "deny" else "allow"
-    if row.get("policy_rule") is None and found.verdict.decision != decided:
-        text = f"the policy says {_said(found.verdict)}; somebody else decided"
-        yield from wrapped("why", text, columns)
-        return
-    if row.get("policy_rule") and spelled(row["policy_rule"]) != found.verdict.rule:
-        yield from wrapped("why", f"the policy itself says {_said(found.verdict)}:", columns)
-        yield from wrapped("", safe(found.why, glyphs), columns)
-        return
-    yield from reason_lines(found, glyphs, columns)
+    yield from reason_lines(reason.found, glyphs, columns)
     host = origin.operation.host
-    if found.flip.edit and host and is_address(host) and found.verdict.decision == "deny":
+    if (
+        reason.found.flip.edit
+        and host
+        and is_address(host)
+        and reason.found.verdict.decision == "deny"
+    ):
         port = origin.operation.port
         text = f"the record has no host name; if you know it, prefer  HOST:{port}"
         yield from wrapped("", text, columns)
-
-
-def _said(verdict: Verdict) -> str:
-    decision = "DENY" if verdict.decision == "deny" else "allow"
-    return f"{decision} by {verdict.rule}"
 
 
 def _today(row: Row, origin: Origin, glyphs: Glyphs, columns: int, zone: tzinfo) -> Iterator[str]:

@@ -101,3 +101,9 @@ def digest_of(text: str) -> str:
 def bare_digest(told: str) -> str:
     """A digest as records tell it, without its algorithm."""
     return told.removeprefix("sha256:").lower()
+
+
+def spelled(rule: str) -> str:
+    """`filesystem.deny.1` as `filesystem.deny[1]`."""
+    section, dot, index = rule.rpartition(".")
+    return f"{section}[{index}]" if dot and index.isdecimal() else rule

@@ -14,6 +14,7 @@ from policies.model import (
     Lines,
     Policy,
     bare_digest,
+    spelled,
 )
 from query.axes import Axis
 from query.contracts import Damaged, Request
@@ -82,12 +83,6 @@ def _added(hits: Hits, values: Mapping[str, int]) -> Hits:
         hits.other + values["unknown"] + values["other"],
         max(hits.last or values["last"], values["last"]),
     )
-
-
-def spelled(rule: str) -> str:
-    """`filesystem.deny.1` as `filesystem.deny[1]`."""
-    section, dot, index = rule.rpartition(".")
-    return f"{section}[{index}]" if dot and index.isdecimal() else rule
 
 
 def rules_of(policy: Policy) -> tuple[Rule, ...]:
