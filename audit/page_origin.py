@@ -6,14 +6,16 @@ from typing import Final
 
 from audit.event_policy import Origin, Today
 from audit.event_reasons import reason_of, rule_of
-from audit.event_reasons import spelled as spelled
 from audit.page_policy import INDENT, MAX_COLUMNS, numbered, reason_lines, wrapped
 from audit.render_flow import wrapped as flow
 from audit.render_style import Glyphs, safe
 from policies.decide import Verdict
 from policies.hosts import is_address
+from policies.model import spelled
 from query.contracts import Row
 from query.times import stamp
+
+__all__ = ["confirmed", "origin_lines", "spelled"]
 
 _DIGITS: Final = 6
 
@@ -55,13 +57,8 @@ def _reasons(row: Row, origin: Origin, glyphs: Glyphs, columns: int) -> Iterator
             yield from wrapped("", safe(reason.own, glyphs), columns)
         return
     yield from reason_lines(reason.found, glyphs, columns)
-    host = origin.operation.host
-    if (
-        reason.found.flip.edit
-        and host
-        and is_address(host)
-        and reason.found.verdict.decision == "deny"
-    ):
+    host, denied = origin.operation.host, reason.found.verdict.decision == "deny"
+    if reason.found.flip.edit and host and is_address(host) and denied:
         port = origin.operation.port
         text = f"the record has no host name; if you know it, prefer  HOST:{port}"
         yield from wrapped("", text, columns)
