@@ -4,6 +4,7 @@ import { combobox } from "./complete.js";
 import { $, fill, h } from "./dom.js";
 import { go, onChange, state } from "./state.js";
 import { shown, word } from "./text.js";
+import { windowName } from "./times.js";
 
 const NOTHING = { params: [], window: {}, described: "" };
 let known = { q: "", answer: NOTHING };
@@ -20,14 +21,21 @@ export async function parsed(signal) {
       throw error;
     }
   }
-  say(known.answer.described);
+  say(known.answer);
   return known.answer;
 }
 
-function say(text) {
+// The line under the bar: the filter in words and the window that it came to.
+function say({ described, window = {}, notes = [] }) {
   $("q").removeAttribute("aria-invalid");
   $("said").className = "said";
-  $("said").textContent = text ? shown(text) : "";
+  const hasWindow = Boolean(window.since || window.until);
+  const since = window.since ?? (hasWindow ? "all" : state.since);
+  const until = window.until ?? (hasWindow ? "" : state.until);
+  // The last part is the window in the service's own zone: told anew in the reader's.
+  const parts = described ? described.split(" · ") : [];
+  const what = (hasWindow ? parts.slice(0, -1) : parts).join(" · ");
+  $("said").textContent = [shown(what) || "all events", windowName({ since, until }), ...notes.map(shown)].join(" · ");
 }
 
 /** An error where it was made, with what to do. */

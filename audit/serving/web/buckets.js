@@ -46,9 +46,15 @@ export class Buckets {
 
   /** The bucket of a time in seconds, or null outside. */
   indexAt(seconds) {
-    if (!this.starts.length) return null;
-    const index = Math.floor((seconds - this.starts[0]) / this.size);
-    return index >= 0 && index < this.starts.length ? index : null;
+    // Searched, not divided: days have 23 or 25 hours, and far windows leave empty buckets out.
+    let low = 0;
+    let high = this.starts.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.starts[middle] <= seconds) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && seconds < this.starts[low - 1] + this.size ? low - 1 : null;
   }
 
   heights(shows) {

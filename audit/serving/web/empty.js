@@ -32,6 +32,7 @@ function incomplete(gaps) {
 }
 
 async function tryWithout(ways, { filters, params }, signal) {
+  // Only what a person chose; the zone goes along.
   const names = [...new Set(filters.map(([name]) => name)), ...(params.some(([name]) => name === "since" || name === "until") ? ["time"] : [])];
   if (names.length < 1) return;
   for (const name of names.slice(0, MAX_TRIED)) {

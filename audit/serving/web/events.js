@@ -11,7 +11,7 @@ import { noteEvent, noteStream } from "./strip.js";
 import { Table } from "./table.js";
 import { shown } from "./text.js";
 import { Timeline } from "./timeline.js";
-import { bounds, onZone } from "./times.js";
+import { bounds, onZone, zoneId } from "./times.js";
 import { failTops, showTops, startTops, topParams } from "./top.js";
 
 const REFRESH_MS = 30_000; // counts and top lists of a live window
@@ -37,7 +37,7 @@ export function startEvents() {
     if (["q", "since", "until"].some((name) => changed.has(name))) ask();
     if (changed.has("event")) showEvent();
   });
-  onZone(() => { table.rezone(); if (state.event) showEvent(); });
+  onZone(() => { table.rezone(); ask(); if (state.event) showEvent(); });
   $("live").addEventListener("click", togglePause);
   $("show-waiting").addEventListener("click", showWaiting);
   $("grid").addEventListener("scroll", () => { if (table.isAtTop && !isPaused && !state.event && waiting.length) showWaiting(); }, { passive: true });
@@ -74,9 +74,9 @@ export async function ask() {
 
 // Words of the filter (since:1h) win over the range button.
 function asked({ params, window }) {
-  const since = window.since ?? (state.since === "all" ? "" : state.since);
+  const since = window.since ?? (state.since === "all" || window.until ? "" : state.since);
   const until = window.until ?? (window.since ? "" : state.until);
-  return { filters: params, params: [...params, ...(since ? [["since", since]] : []), ...(until ? [["until", until]] : []), ...Object.entries(window).filter(([name]) => !["since", "until"].includes(name))], since, until };
+  return { filters: params, params: [...params, ...(window.tz ? [] : [["tz", zoneId()]]), ...(since ? [["since", since]] : []), ...(until ? [["until", until]] : []), ...Object.entries(window).filter(([name]) => !["since", "until"].includes(name))], since, until };
 }
 
 async function list(signal) {
@@ -104,8 +104,8 @@ function failed(error) {
   if (error.status === 401) return;
   noteStream("");
   const isUsage = error.status === 400;
-  if (isUsage) return; // said at the bar, what was shown stays
-  fill($("empty"), h("p", {}, h("b", {}, "No answer. "), shown(error.message)), error.hint ? h("p", { class: "muted" }, shown(error.hint)) : null, button("Ask again", ask));
+  if (isUsage && rows.items.length) return; // said at the bar, what was shown stays
+  fill($("empty"), h("p", {}, h("b", {}, isUsage ? "Nothing was asked. " : "No answer. "), shown(error.message)), error.hint ? h("p", { class: "muted" }, shown(error.hint)) : null, button("Ask again", ask));
   $("empty").hidden = false;
 }
 

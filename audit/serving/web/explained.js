@@ -12,12 +12,12 @@ export function explained(event, told) {
   if (!told || (event.kind !== "decision" && !told.rule)) return null;
   return h("section", { class: "explained" },
     h("h3", {}, "Rule"),
-    h("p", {}, h("b", { class: "mono" }, told.rule ? shown(told.rule) : rule(event) || "none known"), origin(told)),
+    h("p", {}, h("b", { class: "mono" }, told.rule ? shown(told.rule) : rule(event) || "none known"), told.rule ? origin(told) : h("span", { class: "muted" }, " names no rule")),
     policy(told),
     told.yaml ? lines(told.yaml) : null,
     reason("Why", told.why),
     flip(told.flip),
-    whole(told.text));
+    whole(told.text, !told.why));
 }
 
 const origin = (told) => (told.rule && ORIGINS[told.origin] ? h("span", { class: "muted" }, ` ${ORIGINS[told.origin]}`) : null);
@@ -40,18 +40,18 @@ function reason(title, told) {
   return texts.length ? h("div", {}, h("h4", {}, title), texts.map((text) => h("p", {}, ...value(text)))) : null;
 }
 
-// What would flip the decision: words, lines of policy text, and a warning, in this order.
 function flip(told) {
   if (!told) return null;
-  if (typeof told === "string" || Array.isArray(told)) return reason("What would change it", told);
-  const blocks = Object.entries(told).filter(([, one]) => one !== null && one !== "" && !(Array.isArray(one) && !one.length));
-  return h("div", {}, h("h4", {}, "What would change it"), blocks.map(([, one]) => (
-    [one].flat().map((text) => (typeof text === "string" ? h("p", {}, ...value(text)) : null)))));
+  const { words, lines: texts = [], advice } = told;
+  return h("div", {}, h("h4", {}, "What would change it"), h("p", {}, ...value(words)),
+    texts.length ? h("pre", { class: "mono" }, texts.map(shown).join("\n")) : null,
+    advice ? h("p", { class: "muted" }, ...value(advice)) : null);
 }
 
-function whole(texts) {
+// Open where nothing else explains: there it says why no rule is known.
+function whole(texts, isOpen) {
   if (!texts?.length) return null;
-  return h("details", {}, h("summary", {}, "As the command line prints it"),
+  return h("details", { open: isOpen }, h("summary", {}, "As the command line prints it"),
     h("pre", { class: "mono" }, texts.map(shown).join("\n")),
     button("Copy", () => copy(texts.map(shown).join("\n")), { class: "quiet" }));
 }

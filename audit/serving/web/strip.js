@@ -33,7 +33,7 @@ function age() {
 const mark = (state) => h("span", { class: `mark is-${state}`, "aria-hidden": "true" });
 const item = (state, name, text) => h("span", { class: "item" }, mark(state), h("span", { class: "muted" }, `${name} `), text);
 
-function record({ gaps = [] }) {
+function record({ gaps = [], verdict }) {
   const open = gaps.filter((gap) => !gap.until);
   if (open.length) {
     const { source, first, reason } = open[0];
@@ -41,7 +41,8 @@ function record({ gaps = [] }) {
     const more = open.length > 1 ? `, and ${open.length - 1} more` : "";
     return item("bad", "record", h("span", {}, h("b", {}, "INCOMPLETE"), ` ${shown(source)} since ${clock(since)}${offset(since)}: ${shown(reason)}${more}`));
   }
-  return gaps.length ? item("warn", "record", `${plural(gaps.length, "gap")} in 24 h`) : item("good", "record", "complete in the last 24 h");
+  const text = (verdict ?? "").replace(/^so: /, "").replace(/^the record /, "");
+  return item(gaps.length ? "warn" : "good", "record", shown(text || (gaps.length ? `${plural(gaps.length, "gap")} in the last 24 h` : "complete in the last 24 h")));
 }
 
 function draw() {
@@ -53,7 +54,7 @@ function draw() {
   fill(
     $("strip"),
     record(told),
-    item(good ? "good" : "bad", "collector", good ? "healthy" : h("b", {}, shown(state))),
+    item(good ? "good" : "bad", "collector", good ? "running" : h("b", {}, shown(state))),
     sources.length ? item(well === sources.length ? "good" : "bad", "sources", well === sources.length ? `${well} healthy` : h("b", {}, `${well} of ${sources.length} healthy`)) : null,
     h("span", { class: "item", id: "age" }),
     h("a", { href: address({ view: "record" }), class: "more", on: { click: (event) => { event.preventDefault(); go({ view: "record" }); } } }, "Details"),
@@ -65,6 +66,7 @@ function draw() {
 export async function refreshStrip() {
   try {
     told = await get("/v1/status");
+    for (const { last_event_ts: ts } of told.sources ?? []) if (ts) noteEvent(ts);
     draw();
   } catch (error) {
     if (error.status === 401) return;

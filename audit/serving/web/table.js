@@ -46,7 +46,7 @@ export class Table {
   }
 
   #heads() {
-    const names = { time: `Time ${zoneName()}`, decision: "Decision", what: "What", seq: "Seq" };
+    const names = { time: `Time ${zoneName()}`, decision: "Dec", what: "What", seq: "Seq" };
     fill($("cols"), COLUMNS.map((name) => h("span", { class: `c-${name}` }, names[name] ?? name[0].toUpperCase() + name.slice(1))));
   }
 

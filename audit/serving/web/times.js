@@ -22,6 +22,9 @@ export function offset(date) {
   return (minutes < 0 ? "-" : "+") + two(Math.floor(size / 60)) + (size % 60 ? two(size % 60) : "");
 }
 
+/** The zone that words like `today` and whole days are meant in. */
+export const zoneId = () => (utc ? "UTC" : Intl.DateTimeFormat().resolvedOptions().timeZone);
+
 /** The offset as the switch shows it: `+09:00`, `UTC`. */
 export function zoneName(date = new Date()) {
   if (utc) return "UTC";
@@ -93,6 +96,13 @@ export function bounds({ since, until }, now = Date.now()) {
 
 const PRESETS = [["15m", "Last 15 minutes"], ["1h", "Last hour"], ["6h", "Last 6 hours"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["all", "All time"]];
 export const presets = PRESETS;
+
+/** `2026-07-28 17:05+09 to now`: what a window comes to at this moment. */
+export function windowName(window, now = Date.now()) {
+  const [since, until] = bounds(window, now);
+  const name = (ms, text, open) => (ms === null ? text && text !== "all" ? text : open : `${day(new Date(ms))} ${clock(new Date(ms)).slice(0, 5)}${offset(new Date(ms))}`);
+  return `${name(since, window.since, "from the beginning")} to ${name(until, window.until, "now")}`;
+}
 
 /** What the range button says. */
 export function rangeName({ since, until }) {
