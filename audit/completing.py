@@ -18,7 +18,9 @@ _FORMATS: Final = {
     "tail": "table ndjson json logfmt csv",
     "export": "json ndjson csv logfmt parquet",
     "decode": "ndjson json csv logfmt",
-    "show": "text json markdown",
+    "show": "table json markdown",
+    "runs": "table json ndjson csv markdown",
+    "stats": "table json ndjson csv markdown",
     "explain": "text markdown",
 }
 _DEFAULT_FORMATS: Final = "table json ndjson logfmt csv parquet markdown"
@@ -35,7 +37,11 @@ _EVENTS: Final = ("explain", "show")
 
 
 def complete(call: Call, words: Sequence[str]) -> Exit:
-    """Print what may follow: `words` are the verb, the word before, and what is typed so far."""
+    """Print what may follow: `words` are the verb, the word before, and what is typed so far.
+
+    `--` stands before them, so that a flag among them is no flag of this call.
+    """
+    words = words[1:] if words[:1] == ["--"] else words
     verb, before, typed = (*words, "", "", "")[:3]
     try:
         values = list(_values(call, verb, before))
@@ -98,6 +104,8 @@ def _words(call: Call, verb: str) -> Iterable[str]:
         from audit.topics import topics
 
         return (*topics(), *sorted(commands.names()))
+    if verb == "completion":
+        return ("zsh", "bash", "fish")
     store = wiring.existing_store(call)
     if store is not None and verb in _ASKING:
         return ("deny", "allow", *_sandboxes(store))

@@ -12,60 +12,141 @@ PROGRAMS: Final = ("audit", "sandtrail")
 # expands what `compgen -W` is given, so values never go there. Bash 3.2 of macOS has no mapfile.
 _BASH: Final = r"""# bash completion of Sandtrail:  eval "$(PROG completion bash)"
 _sandtrail() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]} line
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} line at=1
+  local -a given=()
   COMPREPLY=()
-  if [ "$COMP_CWORD" -eq 1 ]; then
+  while [ "$at" -lt "$COMP_CWORD" ]; do
+    case ${COMP_WORDS[at]} in
+      --store|--config)
+        # bash makes three words of --store=DIR.
+        if [ "${COMP_WORDS[at+1]}" = "=" ]; then
+          given+=("${COMP_WORDS[at]}" "${COMP_WORDS[at+2]}"); at=$((at + 3))
+        else
+          given+=("${COMP_WORDS[at]}" "${COMP_WORDS[at+1]}"); at=$((at + 2))
+        fi ;;
+      *) break ;;
+    esac
+  done
+  if [ "$COMP_CWORD" -lt "$at" ]; then return; fi
+  if [ "$COMP_CWORD" -eq "$at" ]; then
     COMPREPLY=( $(compgen -W "VERBS --store --config --help --version" -- "$cur") )
     return
   fi
-  if [[ $cur == -* ]]; then
+  local verb=${COMP_WORDS[at]}
+  if [ "$cur" = "=" ]; then cur=""
+  elif [ "$prev" = "=" ]; then prev=${COMP_WORDS[COMP_CWORD-2]}
+  elif [[ $cur == -* ]]; then
     case $verb in
 CASES
     esac
     return
   fi
-  if [ "$COMP_CWORD" -eq 2 ]; then
+  if [ "$COMP_CWORD" -eq $((at + 1)) ]; then
     case $verb in
 SUBS
     esac
   fi
   while IFS= read -r line; do
     COMPREPLY+=( "$(printf '%q' "$line")" )
-  done < <("${COMP_WORDS[0]}" _complete "$verb" "$prev" "$cur" 2>/dev/null)
+  done < <("${COMP_WORDS[0]}" ${given[@]+"${given[@]}"} _complete -- "$verb" "$prev" \
+    "${cur//\\/}" 2>/dev/null)
 }
 complete -o bashdefault -o default -F _sandtrail PROGRAMS
 """
 _ZSH: Final = r"""#compdef PROGRAMS
 # zsh completion of Sandtrail:  eval "$(PROG completion zsh)", or as _sandtrail in $fpath
 _sandtrail() {
-  local verb=$words[2] prev=$words[CURRENT-1] cur=$words[CURRENT]
-  local -a values
-  if (( CURRENT == 2 )); then
+  local prev=${(Q)words[CURRENT-1]} cur=${(Q)words[CURRENT]} sign=""
+  local -a values given
+  local -i at=2
+  while (( at < CURRENT )); do
+    case $words[at] in
+      --store=*|--config=*) given+=(${(Q)words[at]}); (( at += 1 )) ;;
+      --store|--config) given+=($words[at] "${(Q)words[at+1]}"); (( at += 2 )) ;;
+      *) break ;;
+    esac
+  done
+  local verb=$words[at]
+  if (( CURRENT < at )); then _files; return; fi
+  if (( CURRENT == at )); then
     compadd -- VERBS --store --config --help --version
     return
   fi
-  if [[ $cur == -* ]]; then
+  if [[ $cur == --*=* ]]; then
+    prev=${cur%%=*} cur=${cur#*=}
+    compset -P '*='
+  elif [[ $cur == -* ]]; then
     case $verb in
 CASES
     esac
     return
   fi
-  if (( CURRENT == 3 )); then
+  if (( CURRENT == at + 1 )); then
     case $verb in
 SUBS
     esac
   fi
-  values=("${(@f)$(command $words[1] _complete "$verb" "$prev" "$cur" 2>/dev/null)}")
-  if [[ -n $values[1] ]]; then compadd -- $values; else _files; fi
+  values=("${(@f)$(command $words[1] $given _complete -- "$verb" "$prev" "$cur" 2>/dev/null)}")
+  if [[ -n $values[1] ]]; then compadd -- "${values[@]}"; else _files; fi
 }
 if [[ $funcstack[1] == _sandtrail ]]; then _sandtrail "$@"; else compdef _sandtrail PROGRAMS; fi
 """
 _FISH: Final = r"""# fish completion of Sandtrail:  PROG completion fish | source
-function __sandtrail_values
+function __sandtrail_split
+  set -g __sandtrail_given
+  set -g __sandtrail_rest
   set -l words (commandline -opc)
+  set -e words[1]
+  while set -q words[1]
+    switch $words[1]
+      case '--store=*' '--config=*'
+        set -a __sandtrail_given $words[1]
+        set -e words[1]
+      case --store --config
+        set -q words[2]; or break
+        set -a __sandtrail_given $words[1] $words[2]
+        set -e words[2]
+        set -e words[1]
+      case '*'
+        break
+    end
+  end
+  set -g __sandtrail_rest $words
+end
+function __sandtrail_begins
+  __sandtrail_split
+  not set -q __sandtrail_rest[1]
+end
+function __sandtrail_verb
+  __sandtrail_split
+  test "$__sandtrail_rest[1]" = $argv[1]
+end
+function __sandtrail_below
+  __sandtrail_verb $argv[1]; and test (count $__sandtrail_rest) -eq 1
+end
+function __sandtrail_values
+  __sandtrail_split
   set -l typed (commandline -ct)
-  set -q words[2]; or return
-  command $words[1] _complete $words[2] $words[-1] "$typed" 2>/dev/null
+  set -l before $__sandtrail_rest[-1]
+  set -l lead ''
+  if string match -q -- '--*=*' $typed
+    set -l parts (string split -m 1 = -- $typed)
+    set before $parts[1]
+    set typed $parts[2]
+    set lead "$parts[1]="
+  end
+  # The shell hands over what is typed as it stands, quotes included.
+  set -l meant (string unescape -- "$typed"); or set meant "$typed"
+  set -l program (commandline -opc)[1]
+  set -l found (command $program $__sandtrail_given _complete -- \
+    $__sandtrail_rest[1] $before "$meant" 2>/dev/null)
+  if set -q found[1]
+    for value in $found
+      printf '%s%s\n' $lead $value
+    end
+  else if test (count $__sandtrail_rest) -gt 1; or not contains -- $before GROUPS
+    __fish_complete_path "$typed"
+  end
 end
 """
 
@@ -122,17 +203,19 @@ def _zsh(prog: str) -> str:
 
 def _fish(prog: str) -> str:
     found = flags()
-    lines = [_FISH.replace("PROG ", f"{prog} ")]
+    groups = " ".join(verb for verb, (_, below) in found.items() if below)
+    lines = [_FISH.replace("PROG ", f"{prog} ").replace("GROUPS", groups)]
     for name in PROGRAMS:
         lines.append(f"complete -c {name} -f")
-        first = "__fish_use_subcommand"
-        lines.append(f"complete -c {name} -n {first} -a '{' '.join(found)}'")
-        lines.append(f"complete -c {name} -n 'not {first}' -F -a '(__sandtrail_values)'")
+        lines.append(f"complete -c {name} -n __sandtrail_begins -a '{' '.join(found)}'")
+        lines.append(f"complete -c {name} -n __sandtrail_begins -r -F -l store -l config")
+        lines.append(f"complete -c {name} -n 'not __sandtrail_begins' -a '(__sandtrail_values)'")
         for verb, (names, below) in found.items():
-            seen = f"__fish_seen_subcommand_from {verb}"
-            lines += [f"complete -c {name} -n '{seen}' {_fish_flag(flag)}" for flag in names]
+            seen = f"'__sandtrail_verb {verb}'"
+            lines += [f"complete -c {name} -n {seen} {_fish_flag(flag)}" for flag in names]
             if below:
-                lines.append(f"complete -c {name} -n '{seen}' -a '{' '.join(below)}'")
+                first = f"'__sandtrail_below {verb}'"
+                lines.append(f"complete -c {name} -n {first} -a '{' '.join(below)}'")
     return "\n".join(lines) + "\n"
 
 
