@@ -92,7 +92,8 @@ def serve(call: Call, wanted: Wanted) -> Exit:
     check_limits(wanted.limits)
     store = wiring.find_store(call)
     context = sockets.tls_context(place.cert, place.key) if place.cert and place.key else None
-    voice = Voice(call.prog, call.environ, _own_log(wanted.log))
+    log = _own_log(wanted.log)
+    voice = Voice(call.prog, call.environ, log)
     with contextlib.ExitStack() as held:
         port = 0
         if place.port is not None:
@@ -113,7 +114,7 @@ def serve(call: Call, wanted: Wanted) -> Exit:
             runs.append((server_of(service, voice.line), unix))
         _greet(service, voice, place, port)
         asyncio.run(
-            _run([(server, sock) for server, sock in runs], _Renewal(place, context, voice))
+            _run([(server, sock) for server, sock in runs], _Renewal(place, context, voice, log))
         )
     voice.line("stopped")
     return Exit.DONE
@@ -135,13 +136,20 @@ def _withdraw(service: Service, url: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Renewal:
-    """SIGHUP reads certificate and key again: those who connect from then on get the new one."""
+    """SIGHUP opens the log anew, and reads certificate and key again for those who come then."""
 
     place: Place
     context: ssl.SSLContext | None
     voice: Voice
+    log: Any
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to renew: else a terminal that closes ends the service."""
+        return self.context is not None or self.log is not None
 
     def __call__(self) -> None:
+        if self.log is not None:
+            self.log.reopen()
         if self.context is None or self.place.cert is None or self.place.key is None:
             return
         try:
@@ -161,7 +169,7 @@ async def _run(runs: Sequence[tuple[Server, socket.socket]], renew: _Renewal) ->
 
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop, number)
-    if renew.context is not None:
+    if renew:
         loop.add_signal_handler(signal.SIGHUP, renew)
     await asyncio.gather(*(server.serve(sockets=[sock]) for server, sock in runs))
 

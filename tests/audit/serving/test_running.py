@@ -8,6 +8,8 @@ import ssl
 import stat
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -163,6 +165,31 @@ def test_a_unix_socket_is_for_one_account_and_asks_for_a_token(
             assert client.get("http://anything/v1/me", headers=origin).status_code == 403
         assert running.stop() == 0
     assert not path.exists()
+
+
+def test_a_log_of_its_own_is_opened_anew_and_holds_no_link(
+    store: StoreWriter, tmp_path: Path
+) -> None:
+    """For launchd, and for who rotates."""
+    log = tmp_path / "logs" / "serve.log"
+    words = ("--port", "0", "--log", str(log), "--log-requests")
+    with Process(store.paths.root, words) as running:
+        _until(lambda: log.exists() and "serving " in log.read_text())
+        url = log.read_text().split()[-1]
+        log.rename(tmp_path / "old.log")
+        running.process.send_signal(signal.SIGHUP)
+        _until(lambda: httpx.get(f"{url}/healthz").status_code == 200 and log.exists())
+        assert running.stop() == 0
+    assert "GET /healthz 200" in log.read_text()
+    assert "code=" not in (tmp_path / "old.log").read_text() + log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_a_port_and_a_socket_are_served_together(store: StoreWriter, tmp_path: Path) -> None:
