@@ -34,6 +34,7 @@ _KEYS: Final = ("minute", "kind", "decision", "run", "host", "sandbox")
 _NUMBERS: Final = ("n", "masked", "skewed", "ts", "seq")
 # Key numbers stay far below what an int64 holds.
 _MAX_SPAN: Final = 1 << 40
+_SHORT: Final = 1 << 16
 _DENY_COLUMNS: Final = (
     "seq", "ts", "kind", "sandbox", "correlation_id", "enforcer", "syscall", "resource", "access",
     "decision", "path", "dst", "target", "process", "pid", "policy_rule", "rule_origin",
@@ -43,24 +44,25 @@ _DENY_COLUMNS: Final = (
 
 def count(connection: sqlite3.Connection, batch: pa.RecordBatch) -> None:
     """Add a stored batch (STORAGE_SCHEMA) to every counter."""
+    few = batch.num_rows <= FEW_ROWS
+    text = _plain if few else pa.RecordBatch.column
     deny = pc.equal(decision := _plain(batch, "decision").fill_null(""), _DENY)
     number = batch.column("count").fill_null(0)
     if (again := _told_again(batch)) is not None:
         number, deny = pc.if_else(again, _NONE, number), pc.and_not(deny, again)
     columns = {
         "minute": pc.divide(batch.column("ts").cast(pa.int64()), _MINUTE),
-        "kind": _plain(batch, "kind"),
+        "kind": text(batch, "kind"),
         "decision": decision,
         "n": number,
         "masked": batch.column("redactions").cast(pa.int64()),
         "skewed": _skewed(batch),
-        "run": _plain(batch, "correlation_id"),
-        "host": _plain(batch, "host"),
-        "sandbox": _plain(batch, "sandbox"),
+        "run": text(batch, "correlation_id"),
+        "host": text(batch, "host"),
+        "sandbox": text(batch, "sandbox"),
         "ts": batch.column("ts").cast(pa.int64()),
         "seq": batch.column("seq"),
     }
-    few = batch.num_rows <= FEW_ROWS
     groups = _grouped_few(columns) if few else _grouped_many(columns)
     _put_times(connection, groups)
     _put_runs(connection, groups)
@@ -101,7 +103,7 @@ def _grouped_many(columns: Mapping[str, pa.Array]) -> list[_Group]:
     as much."""
     order, starts = _runs_of_equal_keys([columns[name] for name in _KEYS])
     firsts = pa.array(order[starts])
-    keys = [columns[name].take(firsts).to_pylist() for name in _KEYS]
+    keys = [_quick(columns[name].take(firsts)).to_pylist() for name in _KEYS]
     numbers = {name: columns[name].to_numpy()[order] for name in _NUMBERS}
     sums = [
         np.add.reduceat(numbers["n"], starts),
@@ -121,13 +123,14 @@ def _runs_of_equal_keys(keys: Sequence[pa.Array]) -> tuple[Any, Any]:
     code = np.zeros(len(keys[0]), np.int64)
     span = 1
     for key in keys:
-        coded = key.dictionary_encode()
+        coded = key if pa.types.is_dictionary(key.type) else key.dictionary_encode()
         span *= max(1, len(coded.dictionary))
         if span > _MAX_SPAN:
             names, code = np.unique(code, return_inverse=True)
             span = len(names) * max(1, len(coded.dictionary))
         code = code * len(coded.dictionary) + coded.indices.to_numpy()
-    order = np.argsort(code, kind="stable")
+    # Of two bytes they are sorted by counting, twenty times as fast.
+    order = np.argsort(code.astype(np.uint16) if span <= _SHORT else code, kind="stable")
     return order, np.append(0, np.flatnonzero(np.diff(code[order])) + 1)
 
 
@@ -157,14 +160,15 @@ def _skewed(batch: pa.RecordBatch) -> pa.Array:
 
 def _put_times(connection: sqlite3.Connection, groups: Sequence[_Group]) -> None:
     for name, per in (("minutes", 1), ("hours", 60)):
+        sums: dict[tuple[int, str, str], list[int]] = {}
+        for g in groups:
+            mine = sums.setdefault((g.minute // per, g.kind, g.decision), [0, 0, 0, 0])
+            mine[:] = mine[0] + g.n, mine[1] + g.rows, mine[2] + g.masked, mine[3] + g.skewed
         connection.executemany(
             f"INSERT INTO {name} VALUES(?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT DO UPDATE SET n = n + excluded.n, events = events + excluded.events,"
             " masked = masked + excluded.masked, skewed = skewed + excluded.skewed",
-            [
-                (g.minute // per, g.kind, g.decision, g.n, g.rows, g.masked, g.skewed)
-                for g in groups
-            ],
+            [(*key, *found) for key, found in sums.items()],
         )
 
 

@@ -18,6 +18,8 @@ FLAGS: Final = NAMES.index("flags")
 # Made once: pyarrow looks for an optional package each time it makes a scalar of a Python string.
 _NEWLINE, _EMPTY, _BREAK = (pa.scalar(text, pa.string()) for text in ("\n", "", BREAK))
 _FLAG: Final = "masked_field"
+# So many rows tell whether a column has long runs.
+_SAMPLE_ROWS: Final = 256
 
 
 @dataclass(slots=True)
@@ -94,8 +96,18 @@ class Tally:
 
 def distinct_of(array: pa.Array) -> pa.Array:
     """The values of a column; most columns of a batch have long runs, which are cheap to find."""
-    runs = pc.run_end_encode(array).values
-    return (runs if len(runs) < len(array) // 8 else array).unique().drop_null()
+    if _has_runs(array[:_SAMPLE_ROWS]):
+        runs = pc.run_end_encode(array).values
+        array = runs if _few(runs, array) else array
+    return array.unique().drop_null()
+
+
+def _has_runs(array: pa.Array) -> bool:
+    return _few(pc.run_end_encode(array).values, array)
+
+
+def _few(runs: pa.Array, array: pa.Array) -> bool:
+    return len(runs) <= len(array) // 8
 
 
 def scannable(column: Column) -> tuple[bytes, Any]:
