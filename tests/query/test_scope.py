@@ -101,7 +101,7 @@ def put_runs(store: StoreWriter, rows: Rows, owner: dict[str, str]) -> None:
             (name, owner[name], min(times), max(times), min(seqs), max(seqs), *sums),
         )
         for rule in {r["policy_rule"] for r in mine if r.get("policy_rule")}:
-            denied = [r for r in mine if r["decision"] == "deny" and r["policy_rule"] == rule]
+            denied = [r for r in mine if r["decision"] == "deny" and r.get("policy_rule") == rule]
             if number := sum(r["count"] for r in denied):
                 store.con.execute("INSERT INTO run_rules VALUES (?, ?, ?)", (name, rule, number))
     for name in {row["sandbox"] for row in rows}:
