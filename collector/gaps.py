@@ -21,6 +21,7 @@ from collector.contracts import (
     Lost,
     Source,
     StreamPosition,
+    Warned,
 )
 from collector.turn import SourceState
 
@@ -81,12 +82,15 @@ def left_open(
 
 
 def news(emissions: Iterable[Emission], states: Mapping[str, SourceState]) -> Iterator[str]:
-    """A sentence for each source that can no longer be read, or can again, as of these emissions;
-    one that is tried in vain once more is no news."""
+    """A sentence for each source that can no longer be read, or can again, or that warns, as of
+    these emissions; what was said last is no news: one that is tried in vain once more, say."""
     notes = {name: state.note for name, state in states.items()}
     for said in emissions:
         if isinstance(said, GapOpened) and notes[said.source] != said.reason:
             notes[said.source] = said.reason
             yield f"source {said.source} cannot be read: {said.reason}"
+        elif isinstance(said, Warned) and notes[said.source] != said.text:
+            notes[said.source] = said.text
+            yield f"source {said.source}: {said.text}"
         elif isinstance(said, GapClosed) and states[said.source].state != "healthy":
             yield f"source {said.source} is read again"

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -54,19 +55,22 @@ def test_the_real_clocks_agree() -> None:
     assert read_clocks().steady >= read_clocks().awake - 1
 
 
+def once_with(house: House, clocks: Callable[[], Clocks]) -> None:
+    """One `collect --once` of one event, with these clocks."""
+    (house.folder / "log" / "decisions.jsonl").write_bytes(line(1))
+    Collector(replace(house.plan(), clocks=clocks)).run(threading.Event(), once=True)
+
+
 def test_a_jump_is_a_notice_in_the_trail(tmp_path: Path) -> None:
     """Whoever reads the times afterwards finds it there."""
-    house = House(tmp_path)
-    (tmp_path / "log" / "decisions.jsonl").write_bytes(line(1))
-    real, looks = read_clocks, []
+    house, looks = House(tmp_path), []
 
     def jumped() -> Clocks:
         looks.append(1)
-        now = real()
+        now = read_clocks()
         return Clocks(now.wall + (3600 if len(looks) > 1 else 0), now.steady, now.awake)
 
-    plan = replace(house.plan(), clocks=jumped)
-    Collector(plan).run(threading.Event(), once=True)
+    once_with(house, jumped)
     told = [text for text in house.seen().notices if "clock" in text]
     assert len(told) == 1
     assert "set forward by 3,600 s" in told[0]

@@ -1,15 +1,20 @@
 """Every gap stands in the table, whoever noticed it, and names its event."""
 
+import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from audit_events.arrow import to_storage
 from audit_events.layout import SPOOL_DDL
 from audit_events.rows import rows_to_batch
 from collector.commit import GapChange
-from collector.gaps import put_gaps
+from collector.contracts import GapClosed, GapOpened, Warned
+from collector.gaps import news, put_gaps
+from tests.collector.storekit import House, audit
 
 AT = datetime(2026, 7, 28, 9, tzinfo=UTC)
 US = int(AT.timestamp() * 1_000_000)
@@ -54,3 +59,36 @@ def test_an_open_gap_is_closed_by_its_event() -> None:
     assert table(([opened], []), ([closed], rows)) == [
         ("s", US, US + 1_000_000, "Must be admin", 5, 1)
     ]
+
+
+def state(note: str = "", health: str = "healthy") -> Any:
+    """A source as the flow knows it."""
+    return SimpleNamespace(note=note, state=health)
+
+
+def test_a_warning_is_news_once() -> None:
+    """An operator hears of it; the same once more says nothing new."""
+    polling = Warned("s", "polling instead")
+    assert list(news([polling, polling], {"s": state()})) == ["source s: polling instead"]
+    assert list(news([polling], {"s": state("polling instead")})) == []
+
+
+def test_a_source_that_fails_the_same_way_again_is_no_news() -> None:
+    """Its end is."""
+    down, up = GapOpened("s", AT, "no right"), GapClosed("s", AT)
+    assert list(news([down, down], {"s": state()})) == ["source s cannot be read: no right"]
+    assert list(news([down, up], {"s": state("no right", "unavailable")})) == [
+        "source s is read again"
+    ]
+
+
+def test_gaps_as_json_are_one_array_with_an_element_a_line(tmp_path: Path) -> None:
+    """However many there are, a program can read it."""
+    house = House(tmp_path)
+    house.collect()
+    for at in (1, 2):
+        with closing(sqlite3.connect(house.spool)) as db, db:
+            put_gaps(db, [GapChange("s", at, None, "lost")], None)
+    said = audit(house, "gaps", "--json").stdout
+    assert [gap["since"] for gap in json.loads(said)] == [1, 2]
+    assert said.count("\n") == 2

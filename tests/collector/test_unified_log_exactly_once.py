@@ -1,6 +1,7 @@
 """Killed at any moment, a collector of the unified log neither loses nor repeats an entry, says
 each outage, and leaves no program behind."""
 
+import atexit
 import contextlib
 import json
 import os
@@ -37,6 +38,10 @@ MOODS: list[dict[str, dict[str, object]]] = [
 BREAKING = (3, 4)
 
 
+# On a loaded machine a collector may need half a minute to come up.
+PATIENCE_S = 120
+
+
 class Machine:
     """Something that the kernel refuses, some hundred times a second."""
 
@@ -62,10 +67,12 @@ class Machine:
 def start(folder: Path, **options: object) -> subprocess.Popen[bytes]:
     """A collector."""
     with (folder / "stderr").open("ab") as errors:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, str(VICTIM), str(folder), json.dumps(options)],
             stdout=subprocess.DEVNULL, stderr=errors,
         )  # fmt: skip
+    atexit.register(process.kill)
+    return process
 
 
 def stored(folder: Path) -> list[int]:
@@ -116,10 +123,16 @@ def kill_run(folder: Path, kills: int, seed: int) -> None:
             steps = {"step": rng.choice(STEPS), "nth": rng.randint(1, 4)} if number % 2 else {}
             before = calls(folder)
             victim = start(folder, **steps)
-            until(lambda at=before, it=victim: calls(folder) > at + 1 or it.poll() is not None, 20)
+            until(
+                lambda at=before, it=victim: calls(folder) > at + 1 or it.poll() is not None,
+                PATIENCE_S,
+            )
             if number % len(MOODS) in BREAKING:
                 told = len(gaps(folder))
-                until(lambda at=told, it=victim: len(gaps(folder)) > at or it.poll() is not None)
+                until(
+                    lambda at=told, it=victim: len(gaps(folder)) > at or it.poll() is not None,
+                    PATIENCE_S,
+                )
             with contextlib.suppress(subprocess.TimeoutExpired):
                 victim.wait(rng.uniform(0.02, 0.6))
             victim.kill()
@@ -129,11 +142,11 @@ def kill_run(folder: Path, kills: int, seed: int) -> None:
             assert len(pids) == len(set(pids))
         behave(command, stream={"drop_every": 50, "exit_after_s": 0.8, "code": 1})
         last = start(folder)
-        until(lambda: gaps(folder), 20)
+        until(lambda: gaps(folder), PATIENCE_S)
         behave(command)
     finally:
         machine.finish()
-    until(lambda: len(stored(folder)) >= machine.written, 30)
+    until(lambda: len(stored(folder)) >= machine.written, PATIENCE_S)
     last.send_signal(signal.SIGTERM)
     assert last.wait(30) == 0
     assert sorted(stored(folder)) == list(range(1, machine.written + 1))
