@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from audit import render_cells as cells
 from audit import render_time as times
@@ -12,9 +12,11 @@ from audit.render_flow import flowed, wrapped
 from audit.render_style import Glyphs, safe
 from audit.render_width import fit_target, pad, width
 from query.contracts import Row
-from query.situation import Situation
-from query.snapshot import SourceState
-from query.views import Collector
+
+if TYPE_CHECKING:  # `status` shares some words with this page and shows no situation
+    from query.situation import Situation
+    from query.snapshot import SourceState
+    from query.views import Collector
 
 _NAME_CELLS: Final = 11
 _STATE_CELLS: Final = 14
@@ -64,7 +66,7 @@ def midnight(now: int, zone: tzinfo) -> int:
     return now - int((moment - start) / timedelta(microseconds=1))
 
 
-def situation_lines(found: Situation, host: str, paper: Paper) -> list[str]:
+def situation_lines(found: "Situation", host: str, paper: Paper) -> list[str]:
     """The page (G2)."""
     now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     moment: datetime = times.local(now, zone)
@@ -91,7 +93,7 @@ def _line(name: str, state: str, text: str, paper: Paper) -> list[str]:
     return flowed([(0, name), (_NAME_CELLS, state), (detail, text)], paper.columns, detail)
 
 
-def _collector(found: Situation, now: int) -> tuple[str, str]:
+def _collector(found: "Situation", now: int) -> tuple[str, str]:
     state = COLLECTOR_WORDS[found.collector.state]
     today = f"{times.count(found.today.events)} events today"
     if found.collector.state != "running":
@@ -101,7 +103,7 @@ def _collector(found: Situation, now: int) -> tuple[str, str]:
     return state, f"{behind}, {today}"
 
 
-def ended(collector: Collector, now: int) -> str:
+def ended(collector: "Collector", now: int) -> str:
     """Since when nobody collects."""
     if collector.state == "never":
         return "none ever ran"
@@ -113,7 +115,7 @@ def ended(collector: Collector, now: int) -> str:
     return word + ago
 
 
-def _record(found: Situation, paper: Paper) -> tuple[str, str]:
+def _record(found: "Situation", paper: Paper) -> tuple[str, str]:
     now, zone = paper.now, paper.zone
     if not found.open_gaps:
         if found.collector.state in ("running", "never"):
@@ -130,7 +132,7 @@ def _record(found: Situation, paper: Paper) -> tuple[str, str]:
     )
 
 
-def _exports(found: Situation, paper: Paper) -> Iterator[str]:
+def _exports(found: "Situation", paper: Paper) -> Iterator[str]:
     """The export that is furthest behind, and that there are others: the page has an end."""
     if not found.cursors:
         return
@@ -147,7 +149,7 @@ def _exports(found: Situation, paper: Paper) -> Iterator[str]:
     yield from _line("export", "healthy", text, paper)
 
 
-def _run(found: Situation, paper: Paper) -> list[str]:
+def _run(found: "Situation", paper: Paper) -> list[str]:
     now, zone, glyphs = paper.now, paper.zone, paper.glyphs
     run = found.last_run
     if run is None:
@@ -189,7 +191,7 @@ def _causes(shown: list[tuple[int, Row]], glyphs: Glyphs, columns: int | None) -
     return lines
 
 
-def next_lines(found: Situation, prog: str, known: frozenset[str], paper: Paper) -> list[str]:
+def next_lines(found: "Situation", prog: str, known: frozenset[str], paper: Paper) -> list[str]:
     """What one would do next, of the commands that there are."""
     # The rule that refused first is as a rule what the others follow from.
     seq = min((item.event["seq"] for item in found.denied), default="last")
@@ -197,6 +199,6 @@ def next_lines(found: Situation, prog: str, known: frozenset[str], paper: Paper)
     return wrapped(f"  {f' {paper.glyphs.dot} '.join(ways)}", paper.columns, 2)
 
 
-def source_place(source: SourceState) -> str:
+def source_place(source: "SourceState") -> str:
     """The short name of where a source reads."""
     return PurePath(source.location).name or source.location
