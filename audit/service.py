@@ -130,6 +130,24 @@ def install(ground: Ground, *, dry_run: bool) -> Exit:
         output.put(text.splitlines())
         ground.voice.line(f"would be written to {service.path} ({service.kind})")
         return Exit.DONE
+    same = _put(ground, service, text)
+    logs = f"log: {ground.call.prog} service logs{' --system' * ground.system}"
+    word = "unchanged" if same else "installed"
+    ground.voice.line(f"service {word}: {service.name} ({service.kind}), running; {logs}")
+    if ground.manager == "systemd" and not ground.system:
+        ground.voice.note("it ends when you log out, unless: loginctl enable-linger")
+    return Exit.DONE
+
+
+def start(ground: Ground) -> str:
+    """Install and start the service without a word; its name."""
+    service = service_of(ground)
+    _put(ground, service, text_of(service))
+    return service.name
+
+
+def _put(ground: Ground, service: Service, text: str) -> bool:
+    """The file in its place and the service running; whether the file was there as it is."""
     _need_root(ground, "install")
     path = service.path
     same = path.exists() and path.read_text() == text
@@ -143,12 +161,7 @@ def install(ground: Ground, *, dry_run: bool) -> Exit:
         raise StorageError(f"{path}: {error.strerror}") from error
     for words in _starting(ground, again=path.exists() and not same):
         _done(ground, words)
-    logs = f"log: {ground.call.prog} service logs{' --system' * ground.system}"
-    word = "unchanged" if same else "installed"
-    ground.voice.line(f"service {word}: {service.name} ({service.kind}), running; {logs}")
-    if ground.manager == "systemd" and not ground.system:
-        ground.voice.note("it ends when you log out, unless: loginctl enable-linger")
-    return Exit.DONE
+    return same
 
 
 def restart(ground: Ground) -> Exit:

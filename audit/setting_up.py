@@ -1,78 +1,111 @@
-"""`audit setup`: host, store, the logs that are found, and an audit.toml that explains itself."""
+"""`audit setup`: host, store, what is found, an audit.toml that explains itself, a collector."""
 
-import glob
+import contextlib
 import json
 import os
 import stat
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
-from audit import commands, wiring
 from audit import screen as output
+from audit import service, wiring
+from audit import setting_up_found as looks
 from audit.call import Call
-from audit.render_time import count, size
+from audit.render_flow import Part, flowed
+from audit.render_style import safe
+from audit.screen import Screen
+from audit.setting_up_found import Found, Policies, short
 from audit.settings import FILE_NAME, read
 from audit.settings_text import settings_text
-from audit_events.errors import Exit, SettingsError
+from audit_events.errors import AuditError, Exit, SettingsError, StorageError
+from audit_events.layout import StorePaths
+from query import views
+from query.snapshot import number, read_meta, reading
 
-# A larger log is told by its size: counting lines would take longer than a person waits.
-MAX_COUNTED_BYTES: Final = 64 << 20
-_NAME_CELLS: Final = 14
-_WHAT_CELLS: Final = 13
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A log in one of its usual places: `pattern` goes into the settings."""
-
-    name: str
-    pattern: str
-    decoder: str
-
-
-# Where each producer writes unless it was told otherwise.
-USUAL_PLACES: Final = (
-    Log("openclaw", "~/.openclaw/audit/*.jsonl", "auto"),
-    *(
-        (Log("santa", "/var/db/santa/santa.log", "santa"),)
-        if sys.platform == "darwin"
-        else (Log("linux-audit", "/var/log/audit/audit.log", "linux-audit"),)
-    ),
-)
+# So long setup waits for the collector and for its first event.
+MAX_WAIT_S: Final = 10.0
+_LOOK_S: Final = 0.1
+_NAME: Final = 15
+_PLACE: Final = 26
+_HOW: Final = 51
+_WORDS: Final = 63
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was found of a log: a line about it, and whether it can be collected."""
+class Wanted:
+    """What was typed, and where is looked; `manager` None: this machine's own services."""
 
-    log: Log
-    place: str
-    words: str
-    usable: bool
+    host: str | None = None
+    dry_run: bool = False
+    start: bool = True
+    ground: looks.Ground = field(default_factory=looks.usual_ground)
+    manager: service.Ground | None = None
 
 
-def setup(call: Call, *, host: str | None, dry_run: bool) -> Exit:
+def setup(call: Call, wanted: Wanted) -> Exit:
     """Set up what there is to set up, and say each step; a second time it changes nothing."""
-    name = host or wiring.host_name(call)
+    screen = output.screen(call)
+    name = wanted.host or wiring.host_name(call)
     store, settings = wiring.store_place(call).path, settings_place(call)
-    found = [found for log in USUAL_PLACES if (found := look(log)) is not None]
-    lines = [_line("host name", f"{name:<35}(change: --host NAME)")]
-    lines.append(_line("store", f"{_short(store):<44} {_store(store, dry_run=dry_run)}"))
-    for log in found:
-        word = "found" if log.usable else "not usable"
-        lines.append(_line(word, f"{log.log.name:<{_WHAT_CELLS}}{log.place:<32} {log.words}"))
-    if not found:
-        lines.append(_line("found", "no log in the usual places"))
-    lines.append(_line("policies", "not looked for: add [policies.SANDBOX] to the settings"))
-    text = settings_text({"host": name}, [_source(log) for log in found if log.usable])
-    lines.append(_line(*_write(settings, text, dry_run=dry_run)))
-    if lines[-1].startswith("kept") and host and host != wiring.host_name(call):
-        lines.append(_line("not set", f"host = {json.dumps(host)}: change it in that file"))
-    output.put([*lines, "", *_next(call, found, dry_run=dry_run)])
+    _put(screen, [(0, "host name"), (_NAME, name), (_HOW, "(change: --host NAME)")])
+    made = _store(store, dry_run=wanted.dry_run)
+    _put(screen, [(0, "store"), (_NAME, short(store)), (_WORDS, made)])
+    found = looks.sources(wanted.ground)
+    for each in found:
+        _put(screen, _found(call, each))
+    if not any(each.usable for each in found):
+        _put(screen, [(0, "found"), (_NAME, "no log in the usual places")])
+    folders = list(looks.policies(wanted.ground))
+    for folder in folders:
+        _put(screen, _policies(call, folder))
+    files, kinds = _sources(found)
+    word, text = _write(settings, settings_text({"host": name}, files, kinds), wanted)
+    _put(screen, [(0, word), (_NAME, text)])
+    if word == "kept" and wanted.host and wanted.host != wiring.host_name(call):
+        _put(
+            screen, [(0, "not set"), (_NAME, f"host = {json.dumps(name)}: change it in that file")]
+        )
+    if wanted.dry_run:
+        output.put(["", "nothing was changed"])
+        return Exit.DONE
+    ready = any(each.usable for each in found) or word == "kept"
+    for parts in _started(call, store, wanted) if ready else ():
+        _put(screen, parts)
+    output.put([""])
+    for parts in _left(call, folders, ready=ready):
+        _put(screen, parts)
     return Exit.DONE
+
+
+def _put(screen: Screen, parts: list[Part]) -> None:
+    """At once: the next step may take a while."""
+    columns = screen.columns if screen.terminal else None
+    told = [(column, safe(text, screen.glyphs)) for column, text in parts if text]
+    output.put(line.rstrip() for line in flowed(told, columns, _NAME))
+
+
+def _found(call: Call, each: Found) -> list[Part]:
+    if each.usable:
+        return [(0, "found"), (_NAME, each.name), (_PLACE, each.place), (_WORDS, each.words)]
+    words = f"{each.words} ({call.prog} doctor)"
+    return [(0, "not usable"), (_NAME, each.name), (_PLACE + 2, f"{each.place} {words}".strip())]
+
+
+def _policies(call: Call, folder: Policies) -> list[Part]:
+    if folder.faulty:
+        words = f"{len(folder.faulty)} of {_files(folder.files)} not valid"
+        way = f"{call.prog} policy validate -f {folder.faulty[0]}"
+        return [(0, "not usable"), (_NAME, "policies"), (_PLACE, f"{folder.place}, {words}: {way}")]
+    warnings = f"{folder.warnings} warning{'s' * (folder.warnings != 1)}"
+    words = f"{folder.place}, {_files(folder.files)}, valid ({warnings})"
+    return [(0, "found"), (_NAME, "policies"), (_PLACE, words)]
+
+
+def _files(number: int) -> str:
+    return f"{number} file{'s' * (number != 1)}"
 
 
 def settings_place(call: Call) -> Path:
@@ -84,42 +117,14 @@ def settings_place(call: Call) -> Path:
     return wiring.config_dir() / FILE_NAME
 
 
-def look(log: Log) -> Found | None:
-    """The log as it lies there; None if it does not."""
-    pattern = str(Path(log.pattern).expanduser())
-    paths = [Path(path) for path in sorted(glob.glob(pattern))]  # noqa: PTH207  absolute
-    if not paths:
-        return None
-    place = _short(paths[0]) if len(paths) == 1 else log.pattern
-    try:
-        words = _amount(paths)
-    except OSError as error:
-        return Found(log, place, error.strerror or "cannot be read", usable=False)
-    return Found(log, place, words, usable=True)
-
-
-def _amount(paths: list[Path]) -> str:
-    total, lines = 0, 0
-    for path in paths:
-        with path.open("rb") as file:
-            total += os.fstat(file.fileno()).st_size
-            if total <= MAX_COUNTED_BYTES:
-                lines += sum(block.count(b"\n") for block in _blocks(file))
-    return f"{count(lines)} lines" if total <= MAX_COUNTED_BYTES else size(total)
-
-
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    while block := file.read(1 << 20):
-        yield block
-
-
-def _source(found: Found) -> tuple[str, list[str], str]:
-    return found.log.name, [str(Path(found.log.pattern).expanduser())], found.log.decoder
+def _sources(found: list[Found]) -> tuple[list[tuple[str, list[str], str]], list[str]]:
+    """What can be used, for the settings: files with their decoder, and kinds of the system."""
+    usable = [each for each in found if each.usable]
+    files = [(each.name, list(each.paths), each.decoder) for each in usable if each.paths]
+    return files, [each.kind for each in usable if each.paths is None]
 
 
 def _store(path: Path, *, dry_run: bool) -> str:
-    from audit_events.layout import StorePaths
-
     if StorePaths(path).toml.exists():
         return f"exists, {stat.S_IMODE(path.stat().st_mode):04o}"
     if dry_run:
@@ -130,13 +135,13 @@ def _store(path: Path, *, dry_run: bool) -> str:
     return f"created, {stat.S_IMODE(made.paths.root.stat().st_mode):04o}"
 
 
-def _write(path: Path, text: str, *, dry_run: bool) -> tuple[str, str]:
+def _write(path: Path, text: str, wanted: Wanted) -> tuple[str, str]:
     """What was done to the settings, and to which; those that are there stay as they are."""
     if path.exists():
         read(path)
-        return "kept", f"{_short(path)}, valid, unchanged"
-    if dry_run:
-        return "would write", f"{_short(path)}, every setting explained"
+        return "kept", f"{short(path)}, valid, unchanged"
+    if wanted.dry_run:
+        return "would write", f"{short(path)}, every setting explained"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -145,24 +150,72 @@ def _write(path: Path, text: str, *, dry_run: bool) -> tuple[str, str]:
     except OSError as error:
         raise SettingsError(f"{path}: {error.strerror}") from error
     read(path)
-    return "wrote", f"{_short(path)}, every setting explained"
+    return "wrote", f"{short(path)}, every setting explained"
 
 
-def _next(call: Call, found: list[Found], *, dry_run: bool) -> list[str]:
-    if dry_run:
-        return ["nothing was changed"]
-    known, ready = commands.names(), any(log.usable for log in found)
+def _started(call: Call, root: Path, wanted: Wanted) -> Iterator[list[Part]]:
+    """The collector as a service of this user, unless one is at work; then its first event."""
+    store = StorePaths(root)
+    if (running := _running(call, store)) is not None:
+        yield [(0, "running"), (_NAME, f"pid {running}")]
+        return
+    ground = wanted.manager or service.Ground(call, system=False)
+    why = None if wanted.start else "as asked"
+    if why is None and ground.uid == 0:
+        why = "root's collector is the machine's: sandtrail service install --system"
+    before = _last_seq(store)
+    if why is None:
+        try:
+            name = service.start(ground)
+        except AuditError as error:
+            why = f"{error.message}; by hand: {call.prog} collect"
+    if why is not None:
+        yield [(0, "not started"), (_NAME, why)]
+        return
+    began = time.monotonic()
+    pid = _awaited(began, lambda: _running(call, store))
+    yield [(0, "started"), (_NAME, f"{name}, pid {pid}" if pid else f"{name}, no sign of it yet")]
+    first = _awaited(began, lambda: _last_seq(store) > before or None)
+    took = f"{time.monotonic() - began:.1f} s"
+    words = f"first event read after {took}" if first else f"nothing read in {took}"
+    yield [(0, "check"), (_NAME, words if first else f"{words} ({call.prog} doctor)")]
+
+
+def _awaited(began: float, look: Callable[[], int | None]) -> int | None:
+    """Look again and again; the store may be in the making meanwhile."""
+    while time.monotonic() - began < MAX_WAIT_S:
+        with contextlib.suppress(StorageError):
+            if (found := look()) is not None:
+                return found
+        time.sleep(_LOOK_S)
+    return None
+
+
+def _running(call: Call, store: StorePaths) -> int | None:
+    """The pid of a collector at work."""
+    if not store.spool.exists():
+        return None
+    found = views.collector(store, call.now())
+    return found.pid if found.state == "running" else None
+
+
+def _last_seq(store: StorePaths) -> int:
+    if not store.spool.exists():
+        return 0
+    with reading(store) as con:
+        return number(read_meta(con), "last_seq")
+
+
+def _left(call: Call, folders: list[Policies], *, ready: bool) -> Iterator[list[Part]]:
+    """What setup leaves to a person, each with the line to type."""
+    label = "not set up"
     if not ready:
-        return [_line("next", f"{call.prog} collect FILE, or add [sources.NAME] to the settings")]
-    start = "service install" if "service" in known else "collect"
-    return [_line("next", f"{call.prog} {start}           reads all of it and keeps watching")]
-
-
-def _line(name: str, text: str) -> str:
-    return f"{name:<{_NAME_CELLS}} {text}".rstrip()
-
-
-def _short(path: Path) -> str:
-    """With `~`, as a person writes it."""
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+        text = f"sources: {call.prog} collect FILE, or add [sources.NAME] to the settings"
+        yield [(0, label), (_NAME, text)]
+        label = ""
+    if folders:
+        text = f"policies: {call.prog} policy apply -f FILE --sandbox NAME"
+        yield [(0, label), (_NAME, text)]
+        label = ""
+    text = f"nightly export: {call.prog} export --cursor NAME -o FILE, from cron"
+    yield [(0, label), (_NAME, text)]

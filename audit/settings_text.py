@@ -78,9 +78,14 @@ _EXAMPLE_SOURCE: Final = """\
 
 
 def settings_text(
-    values: Mapping[str, str], sources: Sequence[tuple[str, Sequence[str], str]]
+    values: Mapping[str, str],
+    sources: Sequence[tuple[str, Sequence[str], str]],
+    kinds: Sequence[str] = (),
 ) -> str:
-    """The whole file: `values` by dotted name are set, `sources` are (name, paths, decoder)."""
+    """The whole file: `values` by dotted name are set, `sources` are (name, paths, decoder).
+
+    `kinds` are sources that need nothing but their kind, which is their name too.
+    """
     blocks = [_TOP]
     tables: list[str] = []
     for name, words, example in EXPLAINED:
@@ -95,6 +100,7 @@ def settings_text(
         else:
             blocks[-1] += line
     told = [_source(*source) for source in sources]
+    told += [f"[sources.{kind}]\nkind = {json.dumps(kind)}\n" for kind in kinds]
     return "\n".join([*blocks, _SOURCES, *(told or [_EXAMPLE_SOURCE]), _POLICIES, _DECODERS])
 
 

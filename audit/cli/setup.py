@@ -7,13 +7,19 @@ import typer
 Host = Annotated[str | None, typer.Option("--host", help="name of this machine in the record")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="only say what would be done")]
 
+Start = Annotated[
+    bool, typer.Option("--start/--no-start", help="start the collector as a service of yours")
+]
 
-def command(ctx: typer.Context, host: Host = None, dry_run: DryRun = False) -> int:
-    """Make the store, find the logs in their usual places, and write audit.toml, each value told.
+
+def command(
+    ctx: typer.Context, host: Host = None, dry_run: DryRun = False, start: Start = True
+) -> int:
+    """Make the store, find logs and policies, write audit.toml with each value told, and collect.
 
     audit setup --dry-run
     audit setup --host mini-osaka-03
     """
-    from audit.setting_up import setup
+    from audit.setting_up import Wanted, setup
 
-    return setup(ctx.obj, host=host, dry_run=dry_run)
+    return setup(ctx.obj, Wanted(host, dry_run, start))
