@@ -43,7 +43,9 @@ def _any_of(words: Iterator[str]) -> str:
 
 WRAPPED: Final = Rule(
     "wrapped", "wrapped", "escapes, line folds, colours, numbered arguments",
-    r"%(?:25)?(?:3[AaDd]|22|40|7[Bb]|[46][1-9A-Fa-f]|[57][0-9Aa])|&(?:lt|gt|quot|#34|#39|#x3[dD]);|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb]|[46][1-9A-Fa-f])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
+    r"%(?:25)?(?:3[AaDd]|22|40|7[Bb]|[46][1-9A-Fa-f]|[57][0-9Aa])|&(?:lt|gt|quot|#34|#39|#x3[dD]);|\\1[0-7]{2}\\1"
+    r"|[\"'],[ ]?\\?[\"']-|\[\\?[\"'][A-Za-z0-9_./-]{1,40}\\?[\"'],[ ]?\\?[\"']"
+    r"|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb]|[46][1-9A-Fa-f])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
     r"|\\\r?\n|[ \t]a1=\"|\x1b\[|\\(?:x1b|u001b|e|033)\[",
     hits=("password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m", 'a0="x" a1="y"'),
     misses=("a%20b",),

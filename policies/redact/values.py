@@ -30,7 +30,7 @@ _PLACEHOLDER: Final = re.compile(
 )
 _CODE: Final = re.compile(
     r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*)?|[A-Za-z_$][\w$]*[(\[].*"
-    r"|[A-Za-z_$][\w$]*\s*=>.*|(?:new|await|async|function|lambda|def|let|const|var|typeof)(?:\s.*)?"
+    r"|[A-Za-z_$][\w$]*\s*=>.*|\[\][a-z]+\(.*|(?:new|await|async|function|lambda|def|let|const|var|typeof)(?:\s.*)?"
 )
 # A name of a program rarely has a digit between letters; a generated value mostly does.
 _DIGIT_INSIDE: Final = re.compile(r"[A-Za-z][0-9]+[A-Za-z]|[A-Za-z][0-9]{3,}")
@@ -144,6 +144,8 @@ def is_password(match: re.Match[str]) -> bool:
     value = match[SECRET]
     name = key_name(match)
     if not names_a_secret(name) or placeholder(value) or code(value) or len(value) < 3:
+        return False
+    if len(value) < _LONG_WORD and re.search(r"(?i)hash(?:es|ed|ing)?\Z", name):
         return False
     if value.isdigit() and (len(value) < 4 or not _SHORT_NAME.search(name)):
         return False

@@ -30,6 +30,7 @@ _ENTITIES: Final = {
 _WRAPPED: Final = re.compile(
     "%(?:25)?([2-7][0-9A-Fa-f])|\\\\(?:u00|x)([2-7][0-9A-Fa-f])"
     "|(=\r?\n|\\\\\r?\n|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
+    "|(\\\\?[\"'][ ]?,[ ]?\\\\?[\"'])|\\\\(1[0-7]{2})"
     '|\\\\(["\'/\\\\])|("?[ \\t]a[0-9]{1,3}=")|&(lt|gt|quot|amp|#34|#39|#x3[dD]);'
 )
 
@@ -73,11 +74,9 @@ def unwrapped(view: View) -> View | None:
     for match in _WRAPPED.finditer(view.text):
         pieces.append(view.text[last : match.start()])
         origin.extend(range(last, match.start()))
-        code, last = match[1] or match[2], match.end()
-        if code or match[4] or match[5] or match[6]:
-            # The arguments of an audit record: a0="mysql" a1="-pX".
-            border = match[4] or _ENTITIES.get(match[6] or "", BREAK)
-            pieces.append(chr(int(code, 16)) if code else border)
+        last = match.end()
+        if meant := _meant(match):
+            pieces.append(meant)
             origin.append(match.start())
     if not last:
         return None
@@ -86,6 +85,18 @@ def unwrapped(view: View) -> View | None:
     if view.origin is not None:
         origin = [view.origin[i] for i in origin]
     return View("".join(pieces), origin, view.whole)
+
+
+def _meant(match: re.Match[str]) -> str:
+    """The character that an escape stands for; nothing for a fold or a colour."""
+    if code := match[1] or match[2]:
+        return chr(int(code, 16))
+    # The arguments of a list in a text, or of an audit record: a0="mysql" a1="-pX".
+    if match[4] or match[7]:
+        return BREAK
+    if match[5]:
+        return chr(int(match[5], 8))
+    return match[6] or _ENTITIES.get(match[8] or "", "")
 
 
 @cache

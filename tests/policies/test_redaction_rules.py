@@ -18,7 +18,7 @@ EXAMPLES = [(rule, text) for rule in ALL_RULES for text in rule.hits]
 COUNTER_EXAMPLES = [(rule, text) for rule in ALL_RULES for text in rule.misses]
 CASES = [
     line
-    for name in ("redaction_cases.txt", "redaction_unseen.txt")
+    for name in ("redaction_cases.txt", "redaction_unseen.txt", "redaction_blind.txt")
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
 ]
@@ -28,6 +28,8 @@ _ESCAPES = {
     r"\0": "\0",
     r"\u200b": "\u200b",
     r"\u000a": "\n",
+    r"\u000d": "\r",
+    "\u00b7": "",
     r"\u005c": "\\",
 }
 # A leak is a run of so many characters of the secret.

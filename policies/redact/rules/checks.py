@@ -77,7 +77,11 @@ def body_before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 def not_a_digest(match: re.Match[str]) -> bool:
     """No integrity value of a lock file, which has the same length."""
-    return not re.search(r"(?i)sha-?(?:256|384|512)[-:=]\Z", match.string[: match.start()][-8:])
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    # Nor the end of something longer, nor the key of a zone.
+    return not re.search(
+        r"(?i)sha-?(?:256|384|512)[-:=]\Z|[A-Za-z0-9+/]\Z|[0-9] [0-9]{1,2} \Z", before
+    )
 
 
 def not_words(match: re.Match[str]) -> bool:
@@ -139,6 +143,31 @@ def prefixed_body(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         if end.end() == end.start():
             return
         at = end.end()
+
+
+_DIGIT_RUNS: Final = 4
+
+
+def is_hook_id(match: re.Match[str]) -> bool:
+    """Letters and digits by turns, and neither a UUID nor a digest."""
+    value: str = match[SECRET]
+    if three_kinds(match):
+        return True
+    runs = len(re.findall(r"[0-9]+", value))
+    return value.isalnum() and runs >= _DIGIT_RUNS and not re.fullmatch(r"[0-9a-f]+", value)
+
+
+_SIGNS: Final = re.compile(r"[!#%^*~?@$&+]")
+
+
+def is_strong_password(match: re.Match[str]) -> bool:
+    """Behind a flag that means many things: with signs no name has, or as mixed as a key."""
+    value = _ENDING.sub("", match[SECRET])
+    if placeholder(value) or re.search(r"[/:=,|<>(){}\[\]]", value):
+        return False
+    if _SIGNS.search(value[1:]):
+        return classes(value) >= _ALL_CLASSES
+    return value.isalnum() and three_kinds(match) and len(re.findall(r"[0-9]+", value)) > 2
 
 
 _BLOB: Final = re.compile(r"[A-Za-z0-9+/-]{0,16384}")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from policies.redact.rule import GUESS, Rule
-from policies.redact.rules.checks import is_windows_argument
+from policies.redact.rules.checks import is_strong_password, is_windows_argument
 from policies.redact.rules.tools import START
 from policies.redact.values import is_argument, is_generated_word, is_mixed_word
 
@@ -18,6 +18,10 @@ _VALUE = (
 # Commands whose next word is the secret, whatever it looks like.
 _PLAIN: Final = "|".join((
     rf"net{_B}user{_B}{_WORD}",
+    rf"bw{_B}(?:unlock|login{_B}{_WORD})",
+    rf"radtest{_B}{_WORD}",
+    rf"user\.setpassword{_B}{_WORD}",
+    rf"defaults{_B}write{_B}{_WORD}{_B}[A-Za-z0-9_.-]*(?:[Pp]assword|[Tt]oken|[Ss]ecret|[Aa]pi[Kk]ey){_B}(?:-string|-data)",
     rf"vault{_B}operator{_B}(?:unseal|rekey|generate-root)",
     rf"ngrok{_B}(?:config{_B}add-authtoken|authtoken)",
     rf"(?:doctl|supabase|turso|snyk){_B}(?:auth{_B})?(?:init|login){_B}(?:-t|--access-token|--token)",
@@ -80,7 +84,13 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("command-old-new", "password", "the old password behind -o, the new behind -p",
          rf"{START}security{_B}set-keychain-password{_B}(?:[^\n|;&]{{0,100}}?{_B})??-o{_B}", _VALUE, check=is_argument, fingerprint=False,
          hits=("security set-keychain-password -o oldPw!1 -p newPw!22 login.keychain",), misses=("security set-keychain-password -o $A -p $B x",)),
+    Rule("short-flag", "password", "a strong password behind -p or -P of any tool",
+         r"[ \f]-[pPwW](?:[ ]|\f)", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{8,128}|[^\s\"'`\f|;&]{8,128}))", check=is_strong_password, fingerprint=False, rank=GUESS,
+         hits=("knife bootstrap h -U bob -P 'T1gerX!9kk' --sudo", "x -p wxco5SR89T7"), misses=("mkdir -p My_Dir-2/x", "ssh -p 2222 h", "python -m pytest -p no:cacheprovider", "nmap -p T:80,U:53 h")),
+    Rule("here-string-word", "password", "a strong password in a here-string",
+         r"<<<[ ]?", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{8,128}|[^\s\"'`\f|;&]{8,128}))", check=is_strong_password, fingerprint=False, rank=GUESS,
+         hits=("op signin --account x <<< P8XxA36u+EWYO5I",), misses=("jq . <<< '{\"a\":1}'", "cat <<< hello-world")),
     Rule("pipe-secret", "secret", "a secret piped into a command that stores or uses one",
-         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?(?P<quote>\\{0,3}[\"'])?(?P<secret>[^\s\"'`|;&<>]{6}", r"[^\s\"'`|;&<>]{0,4096})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:[^\n|;&]{1,80}?[ \f])?(?:secrets?|variable|env|login|auth|passwd|set-password|token)(?:[ \f:]|$)", check=is_mixed_word, rank=GUESS,
+         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?(?P<quote>\\{0,3}[\"'])?(?P<secret>[^\s\"'`|;&<>]{6}", r"[^\s\"'`|;&<>]{0,4096})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:[^\n|;&]{1,80}?[ \f])?(?:secrets?|variable|env|login|auth|passwd|set-password|token|load-key|unlock\w*|luks\w+|kinit|signin|decrypt|add-key|keychain)(?:[ \f:]|$)", check=is_mixed_word, rank=GUESS,
          hits=("echo q9Wm3Zx8Lk2V | wrangler secret put API_KEY", "printf '%s' q9Wm3Zx8Lk2V | vault login -"), misses=("echo done | tee login", "echo $TOKEN | gh auth login --with-token", "echo hello | env")),
 )  # fmt: skip

@@ -52,7 +52,7 @@ ATTACHED: Final = (
 TAIL: Final = r"[A-Za-z0-9_.-]{0,24}"
 
 PASSWORD_WORDS: Final = (
-    r"(?:pass(?:[_-]?w(?:or)?d|[_-]?phrase|[_-]?code|wort)|passwd|contrase(?:n|.)a|mot[_-]?de[_-]?passe"
+    r"(?:pass(?:[_-]?w(?:or)?d|[_-]?phrase|[_-]?code|wort)|passwd|contrase(?:n|.)a|mot[ _-]?de[ _-]?passe"
     r"|kennwort|senha|pwd|userpw|dbpw|rootpw|pre[-_]?shared[-_]?key|wpa[-_]?psk)"
 )
 TOKEN_WORDS: Final = (

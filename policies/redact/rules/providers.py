@@ -60,7 +60,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("google-refresh-token", "Google OAuth refresh token", "1//0", _D, 30, f"1//0{mix(60)}"),
     _token("google-client-secret", "Google OAuth client secret", "GOCSPX-", _D, 16, f"GOCSPX-{mix(28)}"),
     _shape("azure-client-secret", "Microsoft Entra client secret", _after("[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{24}"), r"[A-Za-z0-9_.~-]*", f"Hw08Q~{mix(34)}"),
-    _shape("azure-storage-key", "Azure storage or Cosmos key", "[A-Za-z0-9+/]{86}==", "", f"{mix(86)}==", f"sha512-{mix(86)}==", check=not_a_digest),
+    _shape("azure-storage-key", "Azure storage or Cosmos key", "[A-Za-z0-9+/]{86}==", "", f"{mix(86)}==", f"sha512-{mix(86)}==", f"base64,{mix(12)}{mix(86)}==", check=not_a_digest),
     _token("azure-devops-token", "Azure DevOps token", "[A-Za-z0-9]{52}JQQJ99", _A, 10, f"{mix(52)}JQQJ99{mix(26)}"),
     _token("digitalocean-token", "DigitalOcean", "do[opr]_v1_", _H, 32, f"dop_v1_{hexa(64)}"),
     _token("heroku-key", "Heroku", "HRKU-", _D, 20, f"HRKU-{uuid()}"),
