@@ -228,12 +228,14 @@ class Redactor:
         messages = batch.column(MESSAGE)
         follow = _Follow(batch, opened, state)
         texts = arrays[MESSAGE].to_pylist()
-        for row, stream in follow.rows():
-            text = messages[row].as_py()
+        for row, stream, value in follow.rows():
             before = follow.now(stream)
             if before is None:
-                follow.set(stream, opens(plain(text).text))
+                # What opens something is known: stage 1 saw it.
+                if value in opened:
+                    follow.set(stream, opened[value])
                 continue
+            text = messages[row].as_py()
             spans, after = continues(text, before)
             follow.set(stream, after)
             if spans:
@@ -268,19 +270,20 @@ class _Follow:
         self._overflow = state.overflow
         self._opened = opened
 
-    def rows(self) -> list[tuple[int, Stream]]:
-        """The rows with a message in a stream that is or becomes open, in order."""
+    def rows(self) -> list[tuple[int, Stream, int]]:
+        """The rows with a message in a stream that is or becomes open, in order; which of the
+        distinct messages each holds."""
         messages = self._batch.column(MESSAGE)
         rows = np.flatnonzero(messages.is_valid().to_numpy(zero_copy_only=False)).tolist()
         sources = self._batch.column(NAMES.index("source")).to_pylist()
         pids = self._batch.column(NAMES.index("pid")).to_pylist()
-        streams = [(row, (sources[row] or "", pids[row])) for row in rows]
+        values = messages.dictionary_encode().indices.to_pylist()
+        streams = [(row, (sources[row] or "", pids[row]), values[row]) for row in rows]
         if self._overflow:
             return streams
-        values = messages.dictionary_encode().indices.to_pylist()
         concerned = set(self._before.streams)
-        concerned |= {stream for row, stream in streams if values[row] in self._opened}
-        return [(row, stream) for row, stream in streams if stream in concerned]
+        concerned |= {stream for _, stream, value in streams if value in self._opened}
+        return [entry for entry in streams if entry[1] in concerned]
 
     def now(self, stream: Stream) -> Open | None:
         """What is open in the stream at this row."""
