@@ -224,14 +224,16 @@ def _back(live: _Live, found: "Collector") -> str:
 
 
 def _nobody(live: _Live, found: "Collector") -> tuple[str, str]:
-    hint = f"{live.call.prog} collect FILE"
+    # `install` starts one that is installed already.
+    hint = f"sandtrail service install      or, by hand: {live.call.prog} collect FILE"
     if isinstance(live.store, ReadSocket):
         hint = "its owner starts it; this goes on by itself then"
     if found.state == "never":
         return "no collector is running (none ever was here)", hint
     if found.state == "hanging":
         beat = live.call.now() - (found.heartbeat or 0)
-        return f"the collector (pid {found.pid}) gives no sign for {spoken(beat)}", hint
+        again = hint if isinstance(live.store, ReadSocket) else "sandtrail service restart"
+        return f"the collector (pid {found.pid}) gives no sign for {spoken(beat)}", again
     ended = found.stopped or found.heartbeat
     if ended is None:
         return "no collector is running", hint

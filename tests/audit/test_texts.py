@@ -112,6 +112,19 @@ def test_t2_nothing_was_ever_collected(
     )
 
 
+def test_t3_nobody_collects_is_said_at_once(own_store: StoryStore) -> None:
+    """With since when, and both ways to begin; the tail goes on."""
+    own_store.collector(stopped=at("09:12:40"), heartbeat=at("09:12:40"))
+    live = Terminal(["tail", "-f", "-n", "1"], environment(own_store.paths.root))
+    _until(live, b"hint")
+    live.interrupt()
+    told = [line for line in live.finish().err.splitlines() if not line.endswith(" 7kq2m")]
+    assert told[:2] == [
+        "audit: warning: no collector is running (last one stopped 09:12:40+09, 8 h 52 m ago)",
+        "  hint: sandtrail service install      or, by hand: audit collect FILE",
+    ]
+
+
 def test_t3_a_collector_that_comes_back_says_what_nobody_read(own_store: StoryStore) -> None:
     """With the gap's number, so that one can look at it."""
     own_store.collector(stopped=at("09:12:40"), heartbeat=at("09:12:40"))
