@@ -47,6 +47,11 @@ class Table:
         return f"### {self.title}\n\n{self.note}\n\n{body}\n"
 
 
+def cores() -> int:
+    """How many cores a command may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def pinned(command: Sequence[str]) -> list[str]:
     """The command on one core where the system can do that."""
     taskset = shutil.which("taskset")
