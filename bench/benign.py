@@ -132,6 +132,17 @@ KINDS: dict[str, Callable[[Rng], str]] = {
     "version": lambda r: f"installed {_name(r)} {r.randint(0, 20)}.{r.randint(0, 40)}.{r.randint(0, 9)} ({_of(r, _HEX, 12)})",
     "arn": lambda r: f"arn:aws:iam::{r.randint(10**11, 10**12 - 1)}:role/{_name(r)}-{r.choice(('secret', 'token'))}-reader",
     "base64 data": lambda r: f"data:image/png;base64,iVBORw0KGgo{_of(r, _B64, 90)}",
+    "object id": lambda r: f'{{"id":"{r.choice(("msg_01", "toolu_01", "chatcmpl-", "resp_", "run_", "cus_", "evt_", "pi_"))}{_of(r, _B64[:62], 24)}","type":"message"}}',
+    "nix store": lambda r: f"/nix/store/{_of(r, _LOWER + '0123456789', 32)}-{_name(r)}-{r.randint(0, 9)}.{r.randint(0, 30)}/bin/{_name(r, 1, 1)}",
+    "page cursor": lambda r: f"next_page_token={_of(r, _B64[:62], 40)} sync_token={r.randint(10**8, 10**12)}",
+    "cache key": lambda r: f"cache_key=v2-{_of(r, _HEX, 40)} partition_key={_of(r, _HEX, 16)}",
+    "serial": lambda r: ":".join(_of(r, _HEX.upper(), 2) for _ in range(20)),
+    "git object": lambda r: f"/workspace/.git/objects/{_of(r, _HEX, 2)}/{_of(r, _HEX, 38)}",
+    "model cache": lambda r: f"/root/.cache/huggingface/hub/models--{_name(r, 1, 1)}--{_name(r, 1, 2)}/snapshots/{_of(r, _HEX, 40)}/tokenizer.json",
+    "cluster object": lambda r: f"kubectl get secret {_name(r)}-credentials-{_of(r, _LOWER + '0123456789', 10)} -n {_name(r, 1, 1)}",
+    "flag of a place": lambda r: f"tool --{r.choice(('token-file', 'password-file', 'key', 'credentials-path'))} {_path(r)} --{r.choice(('token-type', 'auth-mode', 'key-id'))} {_name(r, 1, 2)}",
+    "short flag": lambda r: f"{r.choice(('mkdir', 'cp', 'ssh', 'docker compose', 'nmap', 'xcodebuild'))} -p {r.choice((_path(r), str(r.randint(22, 9999)), _name(r), _camel(r)))} {_name(r, 1, 1)}",
+    "calls": lambda r: f"{_name(r, 1, 1)}.{r.choice(('getToken', 'setPassword', 'secret', 'apiKey'))}('{_name(r, 1, 2)}', {_camel(r)}.{_name(r, 1, 1)})",
     "temporary": lambda r: f"/var/folders/{_of(r, _LOWER, 2)}/{_of(r, _LOWER + '0123456789_', 30)}/T/{_name(r)}.{_of(r, _LOWER.upper(), 8)}",
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ ABOUT: Final = frozenset(
     "tokens keys passwords secrets cookies schema response request alias serial fingerprint "
     "thumbprint error errors exception warning failure event action component form dialog screen "
     "page menu button field helper util utils test tests spec mock stub fixture example sample "
-    "encryption algo kdf digest cipher strategy hasher hashing "
+    "home level encryption algo kdf digest cipher strategy hasher hashing "
     "app host domain com org net io dev local"
     .split()
 )  # fmt: skip

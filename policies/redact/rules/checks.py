@@ -157,6 +157,16 @@ def is_hook_id(match: re.Match[str]) -> bool:
     return value.isalnum() and runs >= _DIGIT_RUNS and not re.fullmatch(r"[0-9a-f]+", value)
 
 
+_USERINFO: Final = re.compile(rf"[^:]{{1,70}}:(?P<{SECRET}>[^@]{{5,140}})@")
+
+
+def userinfo(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The password of `user:password@host`, if a generator wrote it."""
+    found = _USERINFO.match(match.string, match.start())
+    if found and is_generated_word(found):
+        yield found.span(SECRET)
+
+
 _SIGNS: Final = re.compile(r"[!#%^*~?@$&+]")
 
 

@@ -78,7 +78,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"use {hexa(32)}.{mix(16)}",), misses=(f"{hexa(32)}.bundlechunkloader",)),
     Rule("vault-old-token", "vault-token", "a service token of an older Vault", rf"{EDGE}(?P<secret>s\.[A-Za-z0-9]{{24}}", r")(?![A-Za-z0-9])", check=three_kinds, rank=PROVIDER,
          hits=(f"use s.{mix(24)}",), misses=("s.objectForKeyedSubscriptAB",)),
-    Rule("okta-token", "okta-token", "an Okta API token", rf"{EDGE}(?P<secret>00[A-Za-z0-9_-]{{40}}", r")(?![A-Za-z0-9+/=_-])", check=three_kinds, rank=PROVIDER,
+    Rule("okta-token", "okta-token", "an Okta API token", rf"{EDGE}(?P<secret>00[A-Za-z0-9]{{4}}[A-Za-z0-9_-]{{36}}", r")(?![A-Za-z0-9+/=_-])", check=three_kinds, rank=PROVIDER,
          hits=(f"use 00{mix(40)}",), misses=(f"use 00{hexa(40)}",)),
     Rule("zoho-token", "zoho-token", "a Zoho token", rf"{EDGE}(?P<secret>100[0-9]\.[0-9a-f]{{32}}\.[0-9a-f]{{20}}", r"[0-9a-f]{0,44}(?:-d)?)", rank=PROVIDER,
          hits=(f"use 1000.{hexa(32)}.{hexa(32)}",)),

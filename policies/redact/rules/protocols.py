@@ -12,6 +12,7 @@ from policies.redact.rules.checks import (
     is_protocol_word,
     prefixed_body,
     three_kinds,
+    userinfo,
     whole_blob,
 )
 from policies.redact.rules.grammar import PASSWORD_WORDS, SCHEME, TOKEN_WORDS
@@ -88,7 +89,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f'{{"kty":"EC","crv":"P-256","x":"{mix(43)}","d":"{mix(43)}"}}', f"kty=\foct\fk=\f{mix(43)}\f"), misses=(f'{{"d":"{mix(43)}"}}',)),
     # Addresses
     Rule("bare-userinfo", "password", "user:password@host without a scheme",
-         r"(?:^|[\s\"'=/\f(])[A-Za-z0-9_.+-]{1,64}:(?P<secret>[^\s:/@\"'`\f<>]{5,128}", r")@(?!sha256)(?:(?:tcp|unix)\(|[A-Za-z0-9][A-Za-z0-9.-]*)", check=is_generated_word, fingerprint=False, rank=GUESS,
+         r"(?:^|[\s\"'=/\f(])[A-Za-z0-9_.+-]{1,64}:[^\s:/@\"'`\f<>]{5}[^\s:/@\"'`\f<>]{0,128}@", r"(?!sha256)(?:(?:tcp|unix)\(|[A-Za-z0-9][A-Za-z0-9.-]*)", parts=userinfo, fingerprint=False, rank=GUESS,
          hits=("DSN=user:T1gerX!9kk@tcp(10.0.0.5:3306)/db", "psexec.py CORP/bob:T1gerX!9kk@10.0.0.5"), misses=("npm:string-width@4.2.3", "nginx:1.25.3-alpine@sha256:abc", "git@github.com:acme/x1@v2", "a:b@c")),
     Rule("webhook-path", "webhook", "an address that whoever knows it may post to",
          r"(?:hooks\.zapier\.com/hooks/catch/[0-9]{1,12}/|maker\.ifttt\.com/trigger/[^/\s]{1,64}/(?:json/)?with/key/|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|hc-ping\.com/|events\.pagerduty\.com/(?:integration/|x-ere/)|hooks?\.[a-z0-9-]{1,20}\.(?:make|integromat|celonis)\.com/|outlook\.office(?:365)?\.com/webhook/|api\.opsgenie\.com/v1/json/[^?\s]{1,40}\?apikey=|discord(?:app)?\.com/api/webhooks/[0-9]{10,24}/|chat\.googleapis\.com/v1/spaces/[^/\s]{1,40}/messages\?key=|insights-collector\.newrelic\.com/v1/accounts/|webhooks\.mongodb-stitch\.com/|hooks\.airtable\.com/workflows/v1/genericWebhook/|uptime\.betterstack\.com/api/v1/heartbeat/|cronitor\.link/p/)", r"(?P<secret>[A-Za-z0-9@/_-]{6,400})", rank=SHAPE,
