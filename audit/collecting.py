@@ -13,7 +13,7 @@ import msgspec
 from audit import decoders, reading_server, wiring
 from audit.call import Call
 from audit.keys import first_key, key_path, load_or_create
-from audit.packs import Renewal, load_packs, pack_path
+from audit.packs import PackList, Renewal
 from audit.say import Voice
 from audit.settings import Settings, duration_s, source_kinds, source_plugin, window_us
 from audit_events.errors import UsageError
@@ -39,6 +39,16 @@ class SourceSpec:
     plugin: SourcePlugin
     settings: SourceSettings
     decoder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSource:
+    """Where a running collector gets new redaction rules from: the settings read anew, the files
+    whose change is a reason to, and who may ask for it."""
+
+    settings: Callable[[], Settings]
+    files: Sequence[Path] = ()
+    asked: threading.Event | None = None
 
 
 def spec_of_files(files: Sequence[str], decoder: str | None) -> SourceSpec:
@@ -83,15 +93,19 @@ def plan(
     *,
     say: Callable[[str], None],
     note: Callable[[str], None],
+    rules: RuleSource | None = None,
 ) -> Plan:
     """Everything a collector needs; makes the store and its key if they are not there yet."""
     store = open_or_create(store_root)
 
-    def redactor() -> Redactor:
-        return default_redactor(load_or_create(key_dir, store.id), load_packs(packs))
+    rules = rules or RuleSource(lambda: settings)
+    packs = PackList(
+        lambda: rules.settings().redaction.packs, [key_path(key_dir, store.id), *rules.files]
+    )
 
-    packs = settings.redaction.packs
-    watched = [key_path(key_dir, store.id), *(pack_path(name) for name in packs)]
+    def redactor() -> Redactor:
+        return default_redactor(load_or_create(key_dir, store.id), packs.load())
+
     prints = first_key(key_dir, store.id)
     sources: list[tuple[Source, DecoderPlugin]] = []
     for spec in specs:
@@ -110,7 +124,7 @@ def plan(
         watermark=key_dir / "keys" / f"{store.id}.seq",
         sources=sources,
         redactor=redactor(),
-        renew=Renewal(redactor, watched, note),
+        renew=Renewal(redactor, packs.files, note, asked=rules.asked),
         host=settings.host or socket.gethostname(),
         version=version("sandtrail"),
         idle_us=duration_s(settings.runs.idle) * 1_000_000,
@@ -149,9 +163,14 @@ def run_collector(
     stop: threading.Event,
     voice: Voice,
     watch: Callable[[int, int], None] | None = None,
+    renew: threading.Event | None = None,
 ) -> list[str]:
-    """Collect as asked for; the closing lines. Raises UsageError when nothing is to be read."""
-    settings = wiring.load_settings(call).settings
+    """Collect as asked for; the closing lines. Raises UsageError when nothing is to be read.
+
+    Whoever sets `renew` asks for the redaction rules to be read again.
+    """
+    loaded = wiring.load_settings(call)
+    settings = loaded.settings
     if host:
         settings = msgspec.structs.replace(settings, host=host)
     specs = [parse_source(text) for text in sources]
@@ -172,6 +191,11 @@ def run_collector(
         settings,
         say=voice.warning,
         note=voice.note,
+        rules=RuleSource(
+            lambda: wiring.load_settings(call).settings,
+            [loaded.path] if loaded.path else [],
+            renew,
+        ),
     )
     if watch is not None:
         making = replace(making, watch=watch)

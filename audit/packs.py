@@ -72,25 +72,51 @@ def _private_text(path: Path) -> str:
         raise SettingsError(f"{path}:{line}:1: not UTF-8") from None
 
 
-class Renewal:
-    """Makes a new redactor when a pack or the key changed; asked between the collector's turns.
+class PackList:
+    """Which packs the settings name now, and the files that their rules come from."""
 
-    It is made in a thread of its own, as that takes a third of a second. A pack that became invalid
-    changes nothing: the rules in force stay, and it is said once.
+    def __init__(self, names: Callable[[], Sequence[str]], more_files: Sequence[Path]) -> None:
+        """`names` reads the settings anew; `more_files` are those whose change counts as well."""
+        self._read = names
+        self._names = tuple(names())
+        self._more = tuple(more_files)
+
+    def load(self) -> "Pack | None":
+        """The packs named now, as one; SettingsError leaves the list before in force."""
+        names = tuple(self._read())
+        loaded = load_packs(names)
+        self._names = names
+        return loaded
+
+    def files(self) -> list[Path]:
+        """What to watch: these files, and each pack in force."""
+        return [*self._more, *(pack_path(name) for name in self._names)]
+
+
+class Renewal:
+    """Makes a new redactor when the list of packs, a pack or the key changed, or somebody asks.
+
+    It is asked between the collector's turns. The redactor is made in a thread of its own, as that
+    takes a second. What became invalid changes nothing: the rules in force stay, and it is said
+    once.
     """
 
     def __init__(
         self,
         make: Callable[[], "Redactor"],
-        files: Sequence[Path],
+        files: Callable[[], Sequence[Path]],
         say: Callable[[str], None],
         *,
+        asked: threading.Event | None = None,
         every_s: float = RENEW_EVERY_S,
     ) -> None:
+        """`asked` is set by whoever wants it now (SIGHUP), even where no file seems changed."""
         self._make = make
         self._files = files
         self._say = say
+        self._asked = asked or threading.Event()
         self._every_s = every_s
+        self._digest = ""
         self._known = self._signature()
         self._last = time.monotonic()
         self._thread: threading.Thread | None = None
@@ -101,11 +127,16 @@ class Renewal:
         if self._thread is not None:
             return self._result()
         now = time.monotonic()
-        if now - self._last < self._every_s:
+        asked = self._asked.is_set()
+        if not asked and now - self._last < self._every_s:
             return None
+        # Cleared before the files are read: who asks from now on is heard again.
+        self._asked.clear()
         self._last = now
         found = self._signature()
-        if found != self._known:
+        if asked or found != self._known:
+            if asked:
+                self._digest = ""
             self._known = found
             self._thread = threading.Thread(target=self._build, name="rules", daemon=True)
             self._thread.start()
@@ -117,7 +148,8 @@ class Renewal:
             return None
         self._thread = None
         made, self._made = self._made, None
-        if made is not None:
+        if made is not None and made.digest != self._digest:
+            self._digest = made.digest
             self._say(f"redaction rules {made.digest} are in force")
         return made
 
@@ -131,8 +163,8 @@ class Renewal:
             what = type(error).__name__
             self._say(f"new redaction rules cannot be used ({what}); the ones before stay")
 
-    def _signature(self) -> tuple[tuple[int, int, int] | None, ...]:
-        return tuple(_stamp(path) for path in self._files)
+    def _signature(self) -> tuple[tuple[Path, tuple[int, int, int] | None], ...]:
+        return tuple((path, _stamp(path)) for path in self._files())
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

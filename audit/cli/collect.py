@@ -37,13 +37,13 @@ def command(
     call: Call = ctx.obj
     own_log = None if log is None else _own_log(log)
     voice = Voice(call.prog, call.environ, own_log)
-    stop = threading.Event()
-    _stop_on_signals(stop, own_log)
+    stop, renew = threading.Event(), threading.Event()
+    _stop_on_signals(stop, renew, own_log)
     progress = file_progress(voice, files or (), quiet=quiet or not once)
     try:
         summary = run_collector(
             call, files or [], source or [], decoder,
-            host=host, once=once, stop=stop, voice=voice, watch=progress.tell,
+            host=host, once=once, stop=stop, voice=voice, watch=progress.tell, renew=renew,
         )  # fmt: skip
     finally:
         progress.close()
@@ -61,9 +61,9 @@ def _own_log(path: str) -> Any:
         raise StorageError(f"{path}: {error.strerror}") from error
 
 
-def _stop_on_signals(stop: threading.Event, own_log: Any) -> None:
-    """SIGTERM and Ctrl-C end the run in order; SIGHUP opens the log anew, and asks for new file
-    names, which the source looks for by itself."""
+def _stop_on_signals(stop: threading.Event, renew: threading.Event, own_log: Any) -> None:
+    """SIGTERM and Ctrl-C end the run in order; SIGHUP opens the log anew, reads the redaction rules
+    again, and asks for new file names, which the source looks for by itself."""
 
     def end(_number: int, _frame: Any) -> None:
         stop.set()
@@ -71,6 +71,7 @@ def _stop_on_signals(stop: threading.Event, own_log: Any) -> None:
     def hang_up(_number: int, _frame: Any) -> None:
         if own_log is not None:
             own_log.reopen()
+        renew.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
