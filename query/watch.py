@@ -7,6 +7,7 @@ from threading import Event, Lock
 from typing import Any, Final
 
 from audit_events.errors import QueryError
+from query.engines import Engines
 
 # SQLite looks whether it shall stop after so many of its steps: some hundred microseconds of them.
 SQLITE_STEPS: Final = 10_000
@@ -15,8 +16,10 @@ SQLITE_STEPS: Final = 10_000
 class Watch:
     """Ends what one question runs in the engines, from any thread; it cannot be taken back."""
 
-    def __init__(self, memory: str | None = None) -> None:
+    def __init__(self, memory: str | None = None, engines: Engines | None = None) -> None:
         self.memory = memory
+        # Where engines come from and go to, if they are kept between questions.
+        self.engines = engines
         self._stopped = Event()
         self._lock = Lock()
         self._engines: list[Any] = []
@@ -34,7 +37,9 @@ class Watch:
         self._stopped.set()
         with self._lock:
             for engine in self._engines:
-                engine.interrupt()
+                # One that was closed meanwhile says so, in a class of its own library.
+                with contextlib.suppress(Exception):
+                    engine.interrupt()
 
     def take(self, engine: Any) -> None:
         """An engine was opened; QueryError if the question is over."""

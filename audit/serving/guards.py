@@ -138,8 +138,9 @@ def check_host(service: Service, scope: Scope, headers: Headers) -> None:
     address, port = scope.get("server") or ("", None)
     if port is None:
         return
-    asked = headers.get("host", "").lower()
-    if asked not in service.hosts and asked != f"{bracketed(address)}:{port}":
+    asked, came_to = headers.get("host", "").lower(), bracketed(address)
+    bare = port == (443 if service.secure else 80) and asked == came_to
+    if asked not in service.hosts and asked != f"{came_to}:{port}" and not bare:
         raise RefusedError(
             421, "E_HOST", "this service does not answer to that Host", hint="--allow-host NAME"
         )

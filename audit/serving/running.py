@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 import ssl
@@ -28,6 +29,8 @@ from collector.sources import socket_path
 
 # DuckDB's own buffers for two threads.
 MIN_QUERY_MB: Final = 64
+# What interrupted queries have to end in.
+ENDING_S: Final = 5.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -117,6 +120,9 @@ def serve(call: Call, wanted: Wanted) -> Exit:
             _run([(server, sock) for server, sock in runs], _Renewal(place, context, voice, log))
         )
     voice.line("stopped")
+    if not service.workers.ended(ENDING_S):
+        # A thread that computes in Python cannot be ended, only its process: all else is closed.
+        os._exit(Exit.DONE)
     return Exit.DONE
 
 

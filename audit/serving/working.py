@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import contextvars
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Final, ParamSpec, TypeVar
 
 from fastapi import Request
@@ -34,9 +35,10 @@ class Workers:
         self._free = asyncio.Semaphore(limits.queries)
         self._waiting = 0
         self._threads = ThreadPoolExecutor(limits.queries, thread_name_prefix="query")
+        self._at_work: dict[Future[Any], Watch] = {}
 
     @contextlib.asynccontextmanager
-    async def place(self) -> AsyncIterator[Callable[[asyncio.Future[Any]], None]]:
+    async def place(self) -> AsyncIterator[Callable[[Future[Any]], None]]:
         """A place at work; Refused (503) where too many wait. What is kept holds the place on."""
         if self._free.locked() and self._waiting >= self._limits.waiting:
             self._metrics.query("refused")
@@ -51,12 +53,12 @@ class Workers:
         finally:
             self._wait(-1)
         self._metrics.running += 1
-        kept: list[asyncio.Future[Any]] = []
+        loop, kept = asyncio.get_running_loop(), list[Future[Any]]()
         try:
             yield kept.append
         finally:
             if kept and not kept[0].done():
-                kept[0].add_done_callback(lambda _: self._leave())
+                kept[0].add_done_callback(lambda _: self._leave_from(loop))
             else:
                 self._leave()
 
@@ -68,20 +70,44 @@ class Workers:
         self._metrics.running -= 1
         self._free.release()
 
-    def start(self, ask: Callable[[], T], watch: Watch) -> asyncio.Future[T]:
+    def _leave_from(self, loop: asyncio.AbstractEventLoop) -> None:
+        """`_leave` said by another thread; a loop that is closed counts nothing any more."""
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._leave)
+
+    def start(self, ask: Callable[[], T], watch: Watch) -> Future[T]:
         """Run it in a thread, under a watch."""
 
         def work() -> T:
             with watched(watch):
                 return ask()
 
-        context = contextvars.copy_context()
-        loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._threads, context.run, work)
+        started = self._threads.submit(contextvars.copy_context().run, work)
+        self._at_work[started] = watch
+        started.add_done_callback(lambda done: self._at_work.pop(done, None))
+        return started
+
+    def end(self, work: Future[Any]) -> None:
+        """Interrupt a question until it has ended, whatever becomes of the loop."""
+        watch = self._at_work.get(work)
+        if watch is not None:
+            threading.Thread(target=_interrupt, args=(work, watch), daemon=True).start()
 
     def close(self) -> None:
-        """No query begins any more."""
+        """No query begins any more; those at work are ended."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        for work in list(self._at_work):
+            self.end(work)
+
+    def ended(self, within_s: float) -> bool:
+        """Whether all threads are done, waited for; after `close`."""
+        return not wait(list(self._at_work), within_s).not_done
+
+
+def _interrupt(work: Future[Any], watch: Watch) -> None:
+    while not work.done():
+        watch.stop()
+        wait([work], _AGAIN_S)
 
 
 async def run(
@@ -125,36 +151,29 @@ async def steps(
 
 
 async def _bounded(service: Service, gone: asyncio.Event, ask: Callable[[], T]) -> T:
-    limits, metrics = service.limits, service.metrics
-    watch = Watch(limits.query_memory)
-    async with service.workers.place() as keep:
+    limits, metrics, workers = service.limits, service.metrics, service.workers
+    async with workers.place() as keep:
         began = time.monotonic()
-        work = service.workers.start(ask, watch)
+        work = workers.start(ask, Watch(limits.query_memory))
         keep(work)
+        answer = asyncio.wrap_future(work)
         left = asyncio.ensure_future(gone.wait())
         try:
             await asyncio.wait(
-                (work, left), timeout=limits.query_s, return_when=asyncio.FIRST_COMPLETED
+                (answer, left), timeout=limits.query_s, return_when=asyncio.FIRST_COMPLETED
             )
-            if work.done():
+            if answer.done():
                 metrics.query("answered")
-                return work.result()
+                return answer.result()
             metrics.query("interrupted")
             raise _left() if left.done() else _too_long(limits.query_s)
         finally:
             left.cancel()
-            if not work.done():
-                await asyncio.shield(_end(work, watch))
+            if not answer.done():
+                workers.end(work)
+                await asyncio.wait((answer,), timeout=_PATIENCE_S)
+                answer.add_done_callback(lambda done: done.cancelled() or done.exception())
             metrics.query_s += time.monotonic() - began
-
-
-async def _end(work: asyncio.Future[T], watch: Watch) -> None:
-    """Interrupt until it has ended, or for _PATIENCE_S; then go on interrupting without us."""
-    until = time.monotonic() + _PATIENCE_S
-    while not work.done() and time.monotonic() < until:
-        watch.stop()
-        await asyncio.wait((work,), timeout=_AGAIN_S)
-    work.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def _too_long(seconds: float) -> RefusedError:

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from audit import reads, wiring
 from audit.serving import metrics
+from audit.serving.asked import OnlyKnown
 from audit.serving.callers import Serving, Who
 from audit.serving.errors import out_of_scope
 from audit.serving.service import Service
@@ -45,7 +46,7 @@ async def healthz() -> Health:
     return Health(status="ok")
 
 
-@router.get("/v1/me", summary="Who asks, and what that one may see")
+@router.get("/v1/me", dependencies=[OnlyKnown], summary="Who asks, and what that one may see")
 async def me(request: Request, service: Serving, who: Who) -> Me:
     """The caller, the store and its host."""
     store = await run(service, request, reads.store_id, service.store)
@@ -59,7 +60,12 @@ async def me(request: Request, service: Serving, who: Who) -> Me:
     )  # fmt: skip
 
 
-@router.get("/metrics", summary="What the service counts", response_class=PlainTextResponse)
+@router.get(
+    "/metrics",
+    dependencies=[OnlyKnown],
+    summary="What the service counts",
+    response_class=PlainTextResponse,
+)
 async def show_metrics(request: Request, service: Serving, who: Who) -> PlainTextResponse:
     """The text format of Prometheus; it counts what everybody does, so a scoped caller may not."""
     if who.scope.sandboxes is not None:

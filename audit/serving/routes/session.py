@@ -7,11 +7,12 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from audit.serving import sessions
+from audit.serving.asked import OnlyKnown
 from audit.serving.callers import Serving, Who
 from audit.serving.errors import unauthenticated, usage
 from audit.serving.service import COOKIE
 
-router = APIRouter(tags=["session"])
+router = APIRouter(tags=["session"], dependencies=[OnlyKnown])
 
 
 class Code(BaseModel):

@@ -234,6 +234,7 @@ def test_a_stop_interrupts_what_does_not_end_in_time(store: StoreWriter) -> None
             with pytest.raises(httpx.HTTPError):
                 asked.result().raise_for_status()
     assert time.monotonic() - began < 15
+    assert served.service.workers.ended(10)
 
 
 def test_an_answer_in_flight_finishes_before_the_end(store: StoreWriter) -> None:
@@ -255,7 +256,8 @@ def test_an_answer_in_flight_finishes_before_the_end(store: StoreWriter) -> None
 def test_metrics_name_routes_and_never_what_was_asked(served: Served) -> None:
     """Labels are patterns of our own; the store's state is there."""
     with served.client() as client:
-        client.get("/v1/me?q=SECRET")
+        assert client.get("/v1/me?q=SECRET").status_code == 400
+        client.get("/v1/me")
         client.get("/v1/SECRET")
         client.get("/web/SECRET")
         client.request("SECRET", "/v1/me")
@@ -265,7 +267,7 @@ def test_metrics_name_routes_and_never_what_was_asked(served: Served) -> None:
     assert "SECRET" not in text
     assert 'sandtrail_http_requests_total{route="/v1/me",method="GET",status="200"} 1' in text
     assert 'sandtrail_http_requests_total{route="other",method="GET",status="404"} 1' in text
-    assert 'sandtrail_http_request_seconds_bucket{route="/v1/me",le="+Inf"} 2' in text
+    assert 'sandtrail_http_request_seconds_bucket{route="/v1/me",le="+Inf"} 3' in text
     assert "sandtrail_store_last_seq 60" in text
     assert "sandtrail_gaps_open 0" in text
     names = [line.split("{")[0].split()[0] for line in text.splitlines() if line[0] != "#"]
