@@ -137,7 +137,7 @@ def collect(folder: Path, **options: object) -> subprocess.Popen[bytes]:
 
 def wait_until_up(folder: Path, victim: subprocess.Popen[bytes]) -> None:
     """Until it serves, or is dead."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and victim.poll() is None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:

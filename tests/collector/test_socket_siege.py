@@ -115,6 +115,7 @@ def test_slow_endless_and_deaf_writers_take_neither_memory_nor_turns(tmp_path: P
     path = tmp_path / "run" / "in.sock"
     victim = collect(tmp_path)
     wait_until_up(tmp_path, victim)
+    assert path.exists(), "the collector did not come up"
     with besieged(path) as siege:
         slowest, most = honest(path, victim.pid)
         until(lambda: siege.let_go == DRIPPING, 3 * MAX_LINE_S)
