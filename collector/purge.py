@@ -29,6 +29,7 @@ from audit_events.rows import rows_to_batch
 from collector.archive import ArchiveFile
 from collector.commit import Commit
 from collector.correlate import NO_SANDBOX
+from collector.hot import MINUTE_US
 from collector.recovery import Opened, open_for_writing
 from collector.seal import Sealer
 from collector.spool import Step, decode_batch, encode_batch, no_step
@@ -56,6 +57,8 @@ class Purged:
     kinds: Counter[str] = field(default_factory=Counter)
     first_seq: int | None = None
     removed: list[str] = field(default_factory=list)
+    # Masks in all events looked at, by (minute, kind, decision): what the hot counters are to say.
+    masks: Counter[tuple[int, str, str]] = field(default_factory=Counter)
 
     @property
     def events(self) -> int:
@@ -65,6 +68,7 @@ class Purged:
     def count(self, date: str, rows: pa.RecordBatch, before: pa.RecordBatch, changed: Any) -> None:
         """Rows of a date that were looked at."""
         self.looked += rows.num_rows
+        self.masks.update(_masks_by_minute(rows))
         if not changed.any():
             return
         mask = pa.array(changed)
@@ -72,6 +76,19 @@ class Purged:
         self.kinds += added_kinds(rows.filter(mask), before.filter(mask))
         first = pc.min(rows.column("seq").filter(mask)).as_py()
         self.first_seq = first if self.first_seq is None else min(self.first_seq, first)
+
+
+def _masks_by_minute(rows: pa.RecordBatch) -> dict[tuple[int, str, str], int]:
+    columns = {
+        "minute": pc.divide(rows.column("ts").cast(pa.int64()), pa.scalar(MINUTE_US, pa.int64())),
+        "kind": rows.column("kind").cast(pa.string()),
+        "decision": rows.column("decision").cast(pa.string()).fill_null(""),
+        "masks": rows.column("redactions").cast(pa.int64()),
+    }
+    sums = pa.table(columns).group_by(["minute", "kind", "decision"]).aggregate([("masks", "sum")])
+    names = ("minute", "kind", "decision", "masks_sum")
+    found = zip(*(sums.column(name).to_pylist() for name in names), strict=True)
+    return {(minute, kind, decision): masks or 0 for minute, kind, decision, masks in found}
 
 
 def added_kinds(after: pa.RecordBatch, before: pa.RecordBatch) -> Counter[str]:
@@ -119,6 +136,7 @@ def _purge(opened: Opened, order: Order) -> Purged:
     state = _archive(sealer, order, done)
     _spool(sealer, order, done, state)
     _names(sealer, order.redactor)
+    _recount(sealer, order.since_us, done.masks)
     order.on_step("purge.after-spool")
     if done.events:
         opened.spool.append(Commit(batches=[_notice(order, done)]))
@@ -255,6 +273,23 @@ def _names(sealer: Sealer, redactor: Redactor) -> None:
                 )
         for table, key, columns in _NAMED:
             _mask_table(connection, redactor, table, (key, *columns))
+
+
+def _recount(sealer: Sealer, since_us: int | None, masks: Counter[tuple[int, str, str]]) -> None:
+    """The hot counters of masks, set to what the rows say; a second purge sets them again.
+
+    Of the hour in which `since_us` lies not all rows may have been looked at, so it stays.
+    """
+    for table, unit, minutes in (("minutes", "minute", 1), ("hours", "hour", 60)):
+        first = 0 if since_us is None else since_us // (MINUTE_US * minutes) + 1
+        sums: Counter[tuple[int, str, str]] = Counter()
+        for (minute, kind, decision), number in masks.items():
+            sums[minute // minutes, kind, decision] += number
+        with sealer.writing():
+            sealer.connection.executemany(
+                f"UPDATE {table} SET masked = ? WHERE {unit} = ? AND kind = ? AND decision = ?",  # noqa: S608
+                [(number, *key) for key, number in sums.items() if key[0] >= first],
+            )
 
 
 def _mask_table(

@@ -1,6 +1,10 @@
 """Purge: today's rules over yesterday's rows; seqs stay, old bytes go, a kill is no damage."""
 
 import re
+import signal
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -201,6 +205,60 @@ def test_killed_anywhere_the_next_start_is_consistent(house: House, step: str, n
         p.relative_to(house.root / "events").as_posix() for p in house.root.glob("events/date=*/*")
     }
     assert found == known
+
+
+@pytest.mark.parametrize("step", sorted({step for step, _ in STEPS}))
+def test_a_real_kill_anywhere_is_finished_by_the_next_purge(house: House, step: str) -> None:
+    """SIGKILL in another process: nothing unwinds, what the kernel has is all there is."""
+    before = texts(house)
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.collector.purge_victim", str(house.folder), step],
+        check=False, capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert ran.returncode == -signal.SIGKILL, ran.stderr.decode()[-500:]
+    opened = house.open()
+    opened.sealer.close()
+    opened.spool.close()
+    between = texts(house)
+    assert [seq for seq in between if seq <= 90] == list(before)
+    run(house)
+    assert not any(SECRET in text for text in texts(house).values())
+    assert SECRET.encode() not in bytes_of(house)
+    assert hot_masks(house) == stored_masks(house)
+
+
+def hot_masks(house: House) -> dict[int, int]:
+    """Masks by hour as the counters say."""
+    asked = house.ask("SELECT hour, sum(masked) FROM hours GROUP BY hour HAVING sum(masked) > 0")
+    return {hour: int(masked) for hour, masked in asked}
+
+
+def stored_masks(house: House) -> dict[int, int]:
+    """Masks by hour as the rows say."""
+    found: Counter[int] = Counter()
+    for row in engine.answer(house.store.paths, Request({"kind": KINDS})).rows:
+        found[row["ts"] // 3_600_000_000] += row["redactions"] or 0
+    return dict(+found)
+
+
+def test_the_hot_counters_say_what_the_rows_say(house: House) -> None:
+    """`masked` of the status line and of --redactions are one number after a purge."""
+    assert hot_masks(house) == {}
+    run(house)
+    assert hot_masks(house) == stored_masks(house)
+    assert sum(hot_masks(house).values()) >= 36
+    run(house)
+    assert hot_masks(house) == stored_masks(house)
+
+
+def test_the_hour_that_a_limit_cuts_keeps_its_counter(house: House) -> None:
+    """Its older rows were not looked at; every later hour is exact."""
+    younger = 1_785_140_000_000_000 + 60 * 2_000_000_000
+    purge(house.store, house.watermark, Order(TODAY, younger, "h", "0"))
+    first = younger // 3_600_000_000 + 1
+    later = {hour: n for hour, n in stored_masks(house).items() if hour >= first}
+    assert {hour: n for hour, n in hot_masks(house).items() if hour >= first} == later
+    assert later
 
 
 def test_a_mask_is_never_masked_again(house: House) -> None:
