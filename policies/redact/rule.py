@@ -17,6 +17,9 @@ SECRET: Final = "secret"  # noqa: S105
 # The engine unrolls a bounded repeat; an unbounded one costs it nothing and finds no less.
 _LONG_REPEAT: Final = re.compile(r"\{([01]),[0-9]{2,}\}")
 _OPEN: Final = f"(?P<{SECRET}>"
+# So many letters at the end of a pattern are proof enough to look: each one costs at the start.
+_LONG_TAIL: Final = re.compile(r"(?<!\\)\{(?:1[3-9]|[2-9][0-9]|[0-9]{3,})(?:,[0-9]*)?\}(\)?)\Z")
+_TAIL_ENOUGH: Final = 12
 # What may stand before a token that starts like an ordinary word; stage 1 does without.
 EDGE: Final = r"(?:^|[^A-Za-z0-9]|%[0-9A-Fa-f]{2}|\\[nrt])"
 _NAMED_GROUP: Final = re.compile(r"\(\?P?<[A-Za-z_][A-Za-z0-9_]*>")
@@ -60,7 +63,8 @@ class Rule:
         if self.user:
             return _NAMED_GROUP.sub("(?:", self.proof)
         bare = self.proof.removeprefix(EDGE).replace(_OPEN, "")
-        return _LONG_REPEAT.sub(lambda bound: "+" if bound[1] == "1" else "*", bare)
+        wide = _LONG_REPEAT.sub(lambda bound: "+" if bound[1] == "1" else "*", bare)
+        return _LONG_TAIL.sub(rf"{{{_TAIL_ENOUGH}}}\1", wide)
 
     def confirm(self) -> re.Pattern[str]:
         """The pattern of stage 2."""
