@@ -16,7 +16,7 @@ from tests.collector.socketkit import collect, connect, said_by, until, wait_unt
 from tests.collector.trail_check import line, snapshot
 
 ENDLESS_LINES, ENDLESS_EVENTS, DRIPPING, DEAF = 4, 1, 40, 10
-HONEST_LINES = 30
+HONEST_LINES = 10
 # What an unfinished line of each connection and the flow's queue may take, and the engines' own.
 MOST_MB = 600
 # An answer waits for what was heard before it: a second where two cores are free, half a minute
