@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -97,33 +97,35 @@ def serve(call: Call, wanted: Wanted) -> Exit:
     context = sockets.tls_context(place.cert, place.key) if place.cert and place.key else None
     log = _own_log(wanted.log)
     voice = Voice(call.prog, call.environ, log)
+    renew = _Renewal(place, context, voice, log)
     with contextlib.ExitStack() as held:
-        port = 0
-        if place.port is not None:
-            port_socket = held.enter_context(sockets.listen(place.host, place.port))
-            port = port_socket.getsockname()[1]
+        port_socket = _port_socket(held, place)
+        port = port_socket.getsockname()[1] if port_socket else 0
         service = make_service(
             call, store, wanted.limits, hosts=place.hosts(port), secure=place.secure,
             log_requests=wanted.log_requests,
         )  # fmt: skip
         runs = []
-        if place.port is not None:
-            runs.append((server_of(service, voice.line, context), port_socket))
+        if port_socket is not None:
             held.callback(_withdraw, service, place.url(port))
             links.announce(store, place.url(port), call.now())
+            runs.append((server_of(service, voice.line, context), port_socket))
         if place.unix is not None:
             unix = sockets.listen_unix(place.unix)
             held.callback(socket_path.close, unix, place.unix)
             runs.append((server_of(service, voice.line), unix))
-        _greet(service, voice, place, port)
-        asyncio.run(
-            _run([(server, sock) for server, sock in runs], _Renewal(place, context, voice, log))
-        )
+        asyncio.run(_run(runs, renew, lambda: _greet(service, voice, place, port)))
     voice.line("stopped")
     if not service.workers.ended(ENDING_S):
         # A thread that computes in Python cannot be ended, only its process: all else is closed.
         os._exit(Exit.DONE)
     return Exit.DONE
+
+
+def _port_socket(held: contextlib.ExitStack, place: Place) -> socket.socket | None:
+    if place.port is None:
+        return None
+    return held.enter_context(sockets.listen(place.host, place.port))
 
 
 def check_limits(limits: Limits) -> None:
@@ -166,7 +168,10 @@ class _Renewal:
             self.voice.line("certificate and key were read again")
 
 
-async def _run(runs: Sequence[tuple[Server, socket.socket]], renew: _Renewal) -> None:
+async def _run(
+    runs: Sequence[tuple[Server, socket.socket]], renew: _Renewal, greet: Callable[[], None]
+) -> None:
+    """Serve until a signal; nobody is greeted before signals are heard and sockets are open."""
     loop = asyncio.get_running_loop()
 
     def stop(number: int) -> None:
@@ -177,6 +182,7 @@ async def _run(runs: Sequence[tuple[Server, socket.socket]], renew: _Renewal) ->
         loop.add_signal_handler(number, stop, number)
     if renew:
         loop.add_signal_handler(signal.SIGHUP, renew)
+    greet()
     await asyncio.gather(*(server.serve(sockets=[sock]) for server, sock in runs))
 
 
