@@ -6,10 +6,10 @@ STAMP  := $(VENV)/.ready
 SEED   ?= $(shell date +%Y%m%d)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo check test torture bench soak man wheel constraints examples clean
+.PHONY: help dev demo check test test-page torture bench soak man wheel constraints examples clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # --no-deps and --no-build-isolation: nothing comes in that constraints.txt has no hash for.
 $(STAMP): constraints.txt pyproject.toml
@@ -33,7 +33,11 @@ check: $(STAMP) ## lint, format, types, import floors, constraints
 
 test: $(STAMP) ## all tests but the torture ones; at most 8 minutes; SEED=N repeats a run
 	@echo "seed $(SEED)  (again: make test SEED=$(SEED))"
-	PYTHONHASHSEED=0 SANDTRAIL_SEED=$(SEED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --durations=12 -m "not torture" --hypothesis-seed=$(SEED)
+	PYTHONHASHSEED=0 SANDTRAIL_SEED=$(SEED) $(BIN)/python -m pytest -q -n 2 --dist loadfile --durations=12 -m "not torture and not page" --hypothesis-seed=$(SEED)
+
+test-page: $(STAMP) ## the page in a real headless Chromium; SHOTS=1 writes the pictures of docs/page.md
+	tests/page/ready.sh $(BIN)/python
+	$(BIN)/python -m pytest -q tests/page
 
 torture: $(STAMP) ## kills, damage and fuzz with full figures; writes docs/guarantees.md
 	@echo "seed $(SEED)"

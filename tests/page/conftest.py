@@ -18,6 +18,7 @@ PHONE = {"width": 390, "height": 844}
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
@@ -82,6 +83,15 @@ class Visit:
         self.wrong.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
+    def until(self, script: str, arg: Any = None) -> None:
+        """Wait for a condition, told as the body of a function of `arg`."""
+        self.page.wait_for_function(f"arg => {script}", arg=arg)
+
+    def has(self, selector: str, text: str) -> None:
+        """Wait until an element's text holds a word."""
+        script = "document.querySelector(arg[0])?.textContent.includes(arg[1])"
+        self.until(script, [selector, text])
+
     def rows(self) -> Any:
         return self.page.locator("#grid .row:not([hidden])")
 
@@ -103,7 +113,7 @@ def visit(chromium: Any) -> Iterator[Any]:
         context = chromium.new_context(
             **{"viewport": WIDE, "timezone_id": "Asia/Tokyo", "locale": "en-GB", **options}
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(45_000)  # a machine may be busy
         found = Visit(context.new_page())
         opened.append((context, found))
         base, _, code = world.link().partition("/#")

@@ -51,14 +51,23 @@ export function combobox(input, list, onAccept) {
   let offers = [];
   let at = -1;
   let asked = 0;
+  let isTyping = false;
 
-  get("/v1/filters").then((answer) => { filters = answer.filters ?? answer; }, () => {});
-  get("/v1/complete", { filter: "sandbox", prefix: "" }).then((answer) => { sandboxes = answer.values; }, () => {});
+  // Asked when the bar is first entered: nothing of it is needed before.
+  let known = null;
+  const learn = () => {
+    known ??= Promise.all([get("/v1/filters"), get("/v1/complete", { filter: "sandbox", prefix: "" })]).then(
+      ([grammar, names]) => { filters = grammar.filters; sandboxes = names.values; },
+      () => { known = null; },
+    );
+    return known;
+  };
 
   const close = () => {
     offers = [];
     at = -1;
     asked += 1;
+    isTyping = false;
     list.hidden = true;
     input.setAttribute("aria-expanded", "false");
     input.removeAttribute("aria-activedescendant");
@@ -101,14 +110,18 @@ export function combobox(input, list, onAccept) {
 
   const ask = async () => {
     const turn = (asked += 1);
+    await learn();
     const [, typed] = wordAt(input.value, input.selectionStart);
     const found = await offersFor(typed, filters, sandboxes).catch(() => []);
     const isDone = found.length === 1 && found[0].text === typed;
     if (turn === asked && document.activeElement === input) offer(isDone ? [] : found);
   };
 
-  input.addEventListener("input", later(ask, DELAY_MS));
+  // Closed in the meantime (Enter, Esc): what was typed before brings no offers any more.
+  const soon = later(() => { if (isTyping) ask(); }, DELAY_MS);
+  input.addEventListener("input", () => { isTyping = true; soon(); });
   input.addEventListener("blur", close);
+  input.addEventListener("focus", learn);
   input.addEventListener("click", ask);
   input.addEventListener("keydown", (event) => {
     const count = offers.length;

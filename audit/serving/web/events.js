@@ -62,9 +62,9 @@ export async function ask() {
   try {
     const answer = await parsed(signal);
     question = asked(answer);
-    const counted = count(signal);
+    // The rows first and alone: three queries at once on a busy machine would make all of them late.
     await list(signal);
-    await counted;
+    await count(signal);
   } catch (error) {
     if (error.name !== "AbortError") failed(error);
   } finally {
@@ -207,6 +207,12 @@ function drawFoot() {
   const gaps = rows.gaps.length ? h("a", { href: "?view=record", class: "gap-note", on: { click: (event) => { event.preventDefault(); go({ view: "record" }); } } }, `record incomplete: ${plural(rows.gaps.length, "gap")} in this time`) : null;
   const damaged = rows.damaged.length ? h("b", { class: "is-error" }, `${plural(rows.damaged.length, "damaged file")}: partial answer (audit verify)`) : null;
   fill($("foot"), end ? h("span", {}, end) : null, gaps, damaged);
+}
+
+/** To the list by key, with a row marked. */
+export function enterList() {
+  table.focus();
+  if (table.selected === null) table.move(1);
 }
 
 function open(seq) {

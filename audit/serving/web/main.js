@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { startBar } from "./bar.js";
 import { $, h, fill } from "./dom.js";
-import { startEvents, showWaiting, togglePause } from "./events.js";
+import { enterList, showWaiting, startEvents, togglePause } from "./events.js";
 import { showHelp, startKeys } from "./keys.js";
 import { startRange } from "./range.js";
 import { signIn } from "./session.js";
@@ -86,7 +86,7 @@ async function start() {
   startKeys({
     "/": () => { go({ view: "events" }); $("q").focus(); $("q").select(); },
     "?": showHelp, p: togglePause, l: showWaiting, t: () => $("chart").focus(),
-    j: () => $("grid").focus(), k: () => $("grid").focus(),
+    j: enterList, k: enterList,
     Escape: () => go({ event: "" }),
     "g e": () => go({ view: "events" }), "g r": () => go({ view: "runs", event: "" }), "g p": () => go({ view: "policies", event: "" }), "g c": () => go({ view: "record", event: "" }),
   });

@@ -60,13 +60,16 @@ function list(gaps) {
   }));
 }
 
+/** Of counts by reason. */
+const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
+
 // In the words of `audit status`; what a scope may not know is left out.
 function rest({ collector = {}, waiting, archive, completeness, exports = [], version }) {
   const lines = [
     ["Collector", `${shown(collector.state ?? "unknown")}${collector.pid ? `, pid ${collector.pid}` : ""}${collector.started ? `, since ${full(new Date(collector.started), false)}` : ""}`],
     waiting && ["Buffer", `${plural(waiting.events, "event")} not yet in the archive`],
     archive && ["Archive", `${plural(archive.days, "day")}, ${plural(archive.events, "event")}, ${size(archive.bytes)}; disk ${size(archive.disk_free)} free`],
-    completeness && ["Last 24 hours", `${number(completeness.seen)} lines read = ${number(completeness.stored)} stored + ${number(completeness.rejected)} rejected + ${number(completeness.filtered)} filtered: ${completeness.balances ? "balances" : "DOES NOT BALANCE"}`],
+    completeness && ["Last 24 hours", `${number(completeness.seen)} lines read = ${number(completeness.stored)} stored + ${number(sum(completeness.rejected))} rejected + ${number(sum(completeness.filtered))} filtered: ${completeness.balances ? "balances" : "DOES NOT BALANCE"}`],
     ...exports.map((one) => [`Export ${shown(one.name)}`, `up to seq ${number(one.seq)}, ${brief(new Date(one.updated_at))}`]),
     ["Version", shown(version ?? "")],
   ].filter(Boolean);

@@ -136,7 +136,8 @@ export class Table {
     const { items } = this.#rows;
     if (!items.length) return;
     const at = this.selected === null ? -1 : this.#rows.indexOf(this.selected);
-    const to = at < 0 ? this.#firstInSight() : Math.min(items.length - 1, Math.max(0, at + steps));
+    const from = at >= 0 ? at : Math.abs(steps) < items.length ? this.#firstInSight() - steps : 0;
+    const to = Math.min(items.length - 1, Math.max(0, from + steps));
     this.select(items[to].seq);
     this.#on.move(items[to].seq);
   }
