@@ -1,6 +1,8 @@
 """Drives a file source in its thread, and commits what it emits the way the flow does."""
 
+import gzip
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -156,3 +158,15 @@ class Ledger:
         """Wait for two more looks at the files."""
         before = len(self.told(Idle))
         self.until(lambda: len(self.told(Idle)) >= before + 3)
+
+
+def pack(path: Path, *, keep: bool = False, damage: slice | None = None) -> Path:
+    """What gzip does to a file; `damage` keeps only a part of the result."""
+    target = path.with_name(path.name + ".gz")
+    data = gzip.compress(path.read_bytes())
+    target.write_bytes(data[damage] if damage else data)
+    info = path.stat()
+    os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
+    if not keep:
+        path.unlink()
+    return target
