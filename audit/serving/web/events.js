@@ -203,7 +203,8 @@ function drawFoot() {
   const held = items.length;
   const { total } = timeline;
   const all = total.allow + total.deny + total.unknown + total.other;
-  const end = rows.isFull ? `the newest ${number(MAX_ROWS)}; narrow the time for older ones` : rows.more ? `newest ${number(held)} of about ${number(Math.max(all, held))}; scroll for older` : held ? `all ${number(held)}` : "";
+  const open = rows.isFull ? `the newest ${number(MAX_ROWS)}; narrow the time for older ones` : `newest ${number(held)} of about ${number(Math.max(all, held))}; scroll for older`;
+  const end = rows.more ? open : held ? `all ${number(held)}` : "";
   const gaps = rows.gaps.length ? h("a", { href: "?view=record", class: "gap-note", on: { click: (event) => { event.preventDefault(); go({ view: "record" }); } } }, `record incomplete: ${plural(rows.gaps.length, "gap")} in this time`) : null;
   const damaged = rows.damaged.length ? h("b", { class: "is-error" }, `${plural(rows.damaged.length, "damaged file")}: partial answer (audit verify)`) : null;
   fill($("foot"), end ? h("span", {}, end) : null, gaps, damaged);

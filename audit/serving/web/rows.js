@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { NEEDED } from "./cells.js";
 
 export const FIRST = 200; // enough for the first screen; small, so that it comes at once
-const PAGE = 2000;
+const PAGES = [1000, 5000]; // each page as many as are held, within these
 export const MAX_ROWS = 100_000; // ~60 MB in the browser; narrow the window for more
 
 export class Rows {
@@ -32,7 +32,8 @@ export class Rows {
   }
 
   /** The next older page; one at a time. */
-  older(signal, limit = PAGE) {
+  older(signal) {
+    const limit = Math.min(PAGES[1], Math.max(PAGES[0], this.items.length), MAX_ROWS - this.items.length);
     if (!this.more || this.isFull) return Promise.resolve(0);
     this.#loading ??= this.#fetchOlder(signal, limit).finally(() => { this.#loading = null; });
     return this.#loading;
