@@ -33,6 +33,11 @@ _FULL_DISK: Final = (
     "over SSH this cannot be granted. Then: sandtrail service restart",
 )
 
+_WATCHES: Final = (
+    "sudo sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=1024",
+    "(in /etc/sysctl.d to keep it). Then: sandtrail service restart",
+)
+
 
 def sources(around: Around) -> Iterator[Finding]:
     """A finding for every source of the settings, or that there is none."""
@@ -96,7 +101,15 @@ def _told_by_collector(around: Around, name: str) -> Finding | None:
         return Finding("FAIL", name, words, ("sandtrail service restart",))
     if state.last_read_at is None:
         return None
-    return Finding("ok", name, f"read {spoken(max(around.now - state.last_read_at, 0))} ago")
+    words = f"read {spoken(max(around.now - state.last_read_at, 0))} ago"
+    if state.note:
+        return Finding("warn", name, f"{words}; it said: {state.note}", _after(state.note, around))
+    return Finding("ok", name, words)
+
+
+def _after(note: str, around: Around) -> tuple[str, ...]:
+    """What to do about a source's warning."""
+    return _WATCHES if around.platform == "linux" and "limit of file watches" in note else ()
 
 
 def _file(around: Around, spec: SourceSpec) -> str:

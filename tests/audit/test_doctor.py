@@ -199,6 +199,36 @@ def test_the_collector_knows_best(around: Around) -> None:
     assert page[-1] == "         nothing to click: SSH is enough"
 
 
+def test_what_a_source_warned_of_is_told_with_a_way_out(around: Around) -> None:
+    """A source that polls works, later than it could."""
+    assert around.status is not None
+    known = around.status.sources[0]
+    text = "the system's limit of file watches is reached; polling instead"
+    status = replace(
+        around.status,
+        sources=(replace(known, note=text),),
+        collector=replace(around.status.collector, state="running"),
+    )
+    linux = replace(around, status=status, platform="linux")
+    (finding,) = doctor_sources.sources(linux)
+    assert (finding.state, text in finding.words) == ("warn", True)
+    assert "sysctl fs.inotify.max_user_watches" in finding.advice[0]
+    (elsewhere,) = doctor_sources.sources(replace(linux, platform="darwin"))
+    assert elsewhere.advice == ()
+
+
+@pytest.mark.parametrize(("free", "state"), [(4 << 30, "warn"), (100 << 20, "FAIL")])
+def test_a_disk_that_is_nearly_full(
+    around: Around, monkeypatch: pytest.MonkeyPatch, free: int, state: str
+) -> None:
+    """A warning first; what would free room is named."""
+    usage = shutil.disk_usage(around.store.root)._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
+    finding = one(doctor_checks.store, around)
+    assert finding.state == state
+    assert "upkeep --keep" in finding.advice[0]
+
+
 def test_three_causes_have_three_texts() -> None:
     """The admin group, a sandbox and Full Disk Access never get each other's advice."""
     reasons = (
