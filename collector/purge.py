@@ -243,6 +243,11 @@ def _spool(sealer: Sealer, order: Order, done: Purged, state: State) -> None:
                 "UPDATE batches SET data = ? WHERE first_seq = ?",
                 (encode_batch(to_storage(masked)), first),
             )
+            # Readers that keep batches decoded look at this.
+            sealer.connection.execute(
+                "INSERT INTO meta VALUES('spool_changes', 1)"
+                " ON CONFLICT DO UPDATE SET value = value + 1"
+            )
             order.on_step("purge.in-spool")
 
 

@@ -18,6 +18,7 @@ from policies.model import (
 )
 from query.axes import Axis
 from query.contracts import Damaged, Request
+from query.memo import Memo
 from query.stats import Counting, Stats, stats
 
 _AXES: Final = (Axis("policy_digest"), Axis("policy_rule"))
@@ -59,9 +60,9 @@ class Coverage:
         return self.hits.get(digest, {}).get(rule, Hits())
 
 
-def coverage(store: StorePaths, request: Request) -> Coverage:
+def coverage(store: StorePaths, request: Request, memo: Memo | None = None) -> Coverage:
     """The hits of every rule of every policy in the events that match; errors as `stats`."""
-    found = stats(store, request, Counting(_AXES))
+    found = stats(store, request, Counting(_AXES), memo)
     return Coverage(_by_policy(found), found.damaged)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 from audit_events.errors import QueryError, StorageError
 from audit_events.schema import COLUMN_NAMES, COLUMNS
 from query.contracts import Damaged, Row
+from query.kept import kept
 from query.predicates import Clause
 from query.snapshot import Part, Snapshot
 from query.watch import current
@@ -67,6 +68,7 @@ class Reader:
         self._bad: dict[str, Damaged] = {}
         self._checked: set[str] = set()
         self._con: Any = None
+        self._registered: set[str] = set()
         self._patience_s = patience_s
         self._timer: threading.Timer | None = None
 
@@ -79,7 +81,12 @@ class Reader:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._close()
+        self._close(as_new=error is None)
+
+    @property
+    def place(self) -> str:
+        """The store that is read."""
+        return str(self._snapshot.paths.root)
 
     @property
     def damaged(self) -> tuple[Damaged, ...]:
@@ -211,6 +218,7 @@ class Reader:
         batches = [part for part in parts if part.path is None]
         for number, table in enumerate(_tables(self._snapshot, batches)):
             self._engine().register(f"spool_{number}", table)
+            self._registered.add(f"spool_{number}")
             selects.append(
                 f"SELECT {select_list(table.schema.names)} FROM spool_{number} WHERE seq > ?"  # noqa: S608
             )
@@ -222,28 +230,50 @@ class Reader:
 
     def _engine(self) -> Any:
         if self._con is None:
-            self._con = open_engine(
-                [str(self._file(part)) for part in self._files], self._snapshot.paths.tmp
-            )
+            self._con = self._opened()
             if self._patience_s is not None:
                 self._timer = threading.Timer(self._patience_s, self._con.interrupt)
                 self._timer.start()
         return self._con
 
-    def _close(self) -> None:
+    def _opened(self) -> Any:
+        paths, held, watch = self._snapshot.paths, kept(), current()
+        if held is None:
+            return open_engine([str(self._file(part)) for part in self._files], paths.tmp)
+        folder = paths.events.absolute()
+        known = held.engines.take(folder)
+        if known is None:
+            return open_engine([], paths.tmp, folder=folder)
+        if watch is not None:
+            watch.take(known)
+        return known
+
+    def _close(self, *, as_new: bool = False) -> None:
+        """Let go of the engine; one that has failed or was interrupted is not kept."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
             self._timer = None
         if self._con is not None:
-            if watch := current():
-                watch.let_go(self._con)
-            self._con.close()
-            self._con = None
+            held, watch, con, self._con = kept(), current(), self._con, None
+            if watch is not None:
+                watch.let_go(con)
+            if held is None or not as_new or (watch is not None and watch.stopped):
+                con.close()
+            else:
+                for name in self._registered:
+                    con.unregister(name)
+                held.engines.give(self._snapshot.paths.events.absolute(), con)
+            self._registered.clear()
 
 
-def open_engine(files: Iterable[str], scratch: Path, *, threads: int = THREADS) -> Any:
-    """A DuckDB that can read these files and nothing else of the machine, and no network."""
+def open_engine(
+    files: Iterable[str], scratch: Path, *, threads: int = THREADS, folder: Path | None = None
+) -> Any:
+    """A DuckDB that can read these files and nothing else of the machine, and no network.
+
+    With a `folder` also what lies in it: for an engine that outlives the files of today.
+    """
     import duckdb
 
     watch = current()
@@ -257,11 +287,13 @@ def open_engine(files: Iterable[str], scratch: Path, *, threads: int = THREADS) 
             "python_enable_replacements": "false",
         }
     )
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in files)
+    listed = ", ".join(_literal(path) for path in files)
     if watch:
         watch.take(con)
     con.execute("SET TimeZone = 'UTC'")
     con.execute(f"SET allowed_paths = [{listed}]")
+    if folder is not None:
+        con.execute(f"SET allowed_directories = [{_literal(str(folder))}]")
     # With external access off DuckDB also takes a path as it stands: `[` in it is no pattern.
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
@@ -321,6 +353,8 @@ def _tables(snapshot: Snapshot, batches: Sequence[Part]) -> list[Any]:
     """The batches' rows, one table for each set of columns among them."""
     if not batches:
         return []
+    if (held := kept()) is not None:
+        return held.spool.tables(snapshot, batches)
     from arro3.core import Table
 
     groups: dict[tuple[str, ...], list[Any]] = {}

@@ -1,5 +1,7 @@
 """Counts by any columns and stretches of time: one question to the engine over one snapshot."""
 
+import contextlib
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
@@ -9,9 +11,17 @@ from audit_events.errors import QueryError
 from audit_events.layout import StorePaths
 from query.axes import Axis
 from query.calendar import Buckets, buckets
-from query.contracts import Damaged, Gap, Request
+from query.contracts import Damaged, Gap, Request, Window
 from query.engine import with_snapshot
 from query.filters import compile_request, included
+from query.memo import Memo
+from query.partial import (
+    Question,
+    Sums,
+    TooManyReportsError,
+    counted,
+    without_window,
+)
 from query.plan import prune
 from query.predicates import Clause, all_of, not_
 from query.reader import Query, Reader
@@ -22,6 +32,7 @@ from query.snapshot import Part, Snapshot
 
 # More groups than this are no overview any more, and each costs memory in Python.
 MAX_GROUPS: Final = 200_000
+_ARRIVAL: Final = Window(clock="arrival")
 
 Measure = Literal["decisions", "tools", "latency", "redactions"]
 
@@ -104,13 +115,18 @@ class Stats:
     merged: bool = True
 
 
-def stats(store: StorePaths, request: Request, counting: Counting) -> Stats:
+def stats(
+    store: StorePaths, request: Request, counting: Counting, memo: Memo | None = None
+) -> Stats:
     """Count what matches, whatever `limit`; gaps only where `kind` names them.
 
+    With a `memo` decisions of files that were counted before are not counted again.
     UsageError for a wrong filter, QueryError for more than MAX_GROUPS groups, StorageError for a
     store that cannot be read. Damaged files are named and left out.
     """
-    return with_snapshot(store, lambda snapshot, final: _stats(snapshot, request, counting, final))
+    return with_snapshot(
+        store, lambda snapshot, final: _stats(snapshot, request, counting, final, memo)
+    )
 
 
 def runs_of_events(store: StorePaths, request: Request) -> frozenset[str]:
@@ -126,10 +142,15 @@ def runs_of_events(store: StorePaths, request: Request) -> frozenset[str]:
     return with_snapshot(store, work)
 
 
-def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool) -> Stats:
+def _stats(
+    snapshot: Snapshot, request: Request, counting: Counting, final: bool, memo: Memo | None
+) -> Stats:
     request = with_runs_resolved(request, snapshot.con)
     parts = prune(snapshot.parts, request)
     times = _times(parts, request, counting)
+    if memo is not None and _adds_up(request, counting):
+        with contextlib.suppress(TooManyReportsError):
+            return _remembered(snapshot, parts, request, counting, times, final, memo)
     where = all_of([compile_request(request), Clause(_only(request, counting))])
     with Reader(snapshot, parts, final=final) as reader:
         asked = _Asked(reader, parts, where)
@@ -150,6 +171,49 @@ def _stats(snapshot: Snapshot, request: Request, counting: Counting, final: bool
             damaged=reader.damaged,
             merged=counting.merged and reports is not None,
         )
+
+
+def _adds_up(request: Request, counting: Counting) -> bool:
+    """Whether counts of parts make the counts of all: an event that stands twice does not."""
+    by_event = request.window.clock == "event" or request.window in (Window(), _ARRIVAL)
+    lists = any(axis.is_list for axis in counting.axes)
+    return by_event and not lists and counting.measure == "decisions"
+
+
+def _remembered(
+    snapshot: Snapshot,
+    parts: Sequence[Part],
+    request: Request,
+    counting: Counting,
+    times: Buckets | None,
+    final: bool,
+    memo: Memo,
+) -> Stats:
+    base = all_of([compile_request(without_window(request)), Clause(_only(request, counting))])
+    keys = tuple(axis.sql(times if axis.size else None) for axis in counting.axes)
+    question = Question(base, request.window, keys, counting.merged)
+    with Reader(snapshot, parts, final=final) as reader:
+        found = counted(reader, parts, question, snapshot.sealed_upto, memo)
+        if len(found.groups) > MAX_GROUPS:
+            raise _too_many()
+        total = functools.reduce(Sums.plus, found.groups.values(), Sums())
+        return Stats(
+            axes=counting.axes,
+            groups=tuple(Group(key, sums.values()) for key, sums in found.groups.items()),
+            total=Group((), total.values()),
+            times=times,
+            reports=found.doubled,
+            reporters=tuple(sorted(found.reporters)),
+            searched=sum(part.rows for part in parts),
+            upto=seen_upto(snapshot, request.scope),
+            gaps=seen_gaps(snapshot, request.window, request.scope),
+            damaged=reader.damaged,
+            merged=counting.merged,
+        )
+
+
+def _too_many() -> QueryError:
+    return QueryError(f"more than {MAX_GROUPS:,} groups", hint="count by less, or --since")
 
 
 def only_decisions(request: Request) -> Clause:
@@ -190,6 +254,6 @@ class _Asked:
         tail = Clause(f"GROUP BY {by} LIMIT {MAX_GROUPS + 1}" if keys else "")
         found = self.reader.rows(self.parts, Query(columns, self.where, tail))
         if len(found) > MAX_GROUPS:
-            raise QueryError(f"more than {MAX_GROUPS:,} groups", hint="count by less, or --since")
+            raise _too_many()
         width = len(keys)
         return [Group(row[:width], dict(zip(measures, row[width:], strict=True))) for row in found]

@@ -17,6 +17,7 @@ from audit.serving.errors import usage
 from audit.serving.service import Service
 from query.contracts import Request, Scope
 from query.filters import FILTERS, did_you_mean
+from query.kept import keep
 
 TIMES: Final[Mapping[str, str]] = {
     "since": "from this time on: RFC 3339, `30m`, `2 hours ago`, `today`, `02:00`",
@@ -100,7 +101,11 @@ Times = Annotated[Asked, Depends(_filters(["source"]))]
 
 
 async def only_known(request: HttpRequest) -> None:
-    """Refused (400) for a parameter that the route does not have, or one that is given twice."""
+    """Refused (400) for a parameter that the route does not have, or one that is given twice.
+
+    What the route asks then uses what the service keeps.
+    """
+    keep(request.app.state.service.kept)
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return

@@ -60,7 +60,7 @@ def doubts(found: Stats, asked: Told) -> dict[str, Any]:
 
 def measured(service: Service, request: Request, counting: Counting) -> Stats:
     """The counts; QueryError for more groups than one answer holds."""
-    found = stats(service.store, request, counting)
+    found = stats(service.store, request, counting, service.kept.counts)
     if len(found.groups) > MAX_GROUPS:
         raise QueryError(f"more than {MAX_GROUPS:,} groups", hint="count by less, or since=1d")
     return found

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from audit.call import Call
 from audit_events.layout import StorePaths
+from query.engines import Engines
+from query.kept import Kept
 
 if TYPE_CHECKING:
     from audit.serving.metrics import Metrics
@@ -56,6 +58,8 @@ class Service:
     secure: bool = False
     log_requests: bool = False
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    # Kept from question to question.
+    kept: Kept = field(default_factory=lambda: Kept(Engines(Limits().queries)))
 
     def now(self) -> int:
         """Microseconds since 1970 UTC."""

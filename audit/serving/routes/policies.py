@@ -63,7 +63,11 @@ async def one(
 def _policies(service: Service, who: Caller, asked: Asked) -> Response:
     question = told(service, who, asked)
     held = in_force(service.store, question.scope)
-    found = coverage(service.store, question.request()) if held else Coverage({}, ())
+    found = (
+        coverage(service.store, question.request(), service.kept.counts)
+        if held
+        else Coverage({}, ())
+    )
     return answers.answer({"policies": [_summary(one, found) for one in held]})
 
 
@@ -88,7 +92,7 @@ def _policy(service: Service, who: Caller, asked: Asked, digest: str) -> Respons
     if len(fits) != 1:
         why = "is the beginning of several policies" if fits else "is no policy on record"
         raise not_found(f"{digest[:100]!r} {why}")
-    found = coverage(service.store, question.request())
+    found = coverage(service.store, question.request(), service.kept.counts)
     return answers.answer(_text(fits[0], found, question.scope))
 
 

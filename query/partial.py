@@ -1,0 +1,289 @@
+"""Counts put together from counts of single files, which never change and so need no second look.
+
+A file that lies in the window as a whole is counted without it, so that its counts stay good while
+the window moves on; of a file at the window's edge the whole hours are kept, and the rest is asked
+anew, as the spool is. A report whose event lies in another file is kept apart (`Loose`) until that
+event is looked for.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from query.calendar import HOUR_US
+from query.contracts import Request, Window
+from query.memo import Memo
+from query.predicates import Clause, all_of, any_of, not_
+from query.reader import Query, Reader
+from query.reports import IS_REPORT, told_twice
+from query.snapshot import Part
+
+Key = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Sums:
+    """Counts of events by decision, their runs, first and last moment (µs)."""
+
+    allow: int = 0
+    deny: int = 0
+    unknown: int = 0
+    other: int = 0
+    runs: frozenset[str] = frozenset()
+    first: int | None = None
+    last: int | None = None
+
+    def plus(self, more: "Sums") -> "Sums":
+        """Both together."""
+        return Sums(
+            self.allow + more.allow, self.deny + more.deny, self.unknown + more.unknown,
+            self.other + more.other, self.runs | more.runs,
+            min((at for at in (self.first, more.first) if at is not None), default=None),
+            max((at for at in (self.last, more.last) if at is not None), default=None),
+        )  # fmt: skip
+
+    def values(self) -> dict[str, Any]:
+        """As `stats` tells a group."""
+        return {
+            "allow": self.allow, "deny": self.deny, "unknown": self.unknown, "other": self.other,
+            "runs": len(self.runs), "first": self.first, "last": self.last,
+        }  # fmt: skip
+
+
+_SQL: Final = ", ".join(
+    [
+        *(f"coalesce(sum(count) FILTER (WHERE {which}), 0)::BIGINT" for which in (
+            "decision = 'allow'", "decision = 'deny'", "decision = 'unknown'", "decision IS NULL",
+        )),
+        "list(DISTINCT correlation_id)", "min(epoch_us(ts))", "max(epoch_us(ts))",
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """A report whose event is not in the same file."""
+
+    linked: int | None
+    who: str
+    key: Key
+    sums: Sums
+
+
+@dataclass(slots=True)
+class Partial:
+    """What one stretch of the trail adds to the counts."""
+
+    groups: dict[Key, Sums] = field(default_factory=dict)
+    doubled: int = 0
+    reporters: frozenset[str] = frozenset()
+    loose: tuple[Loose, ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """How much of MAX_WEIGHT it takes."""
+        return 1 + len(self.loose) + sum(1 + len(sums.runs) for sums in self.groups.values())
+
+    def add(self, more: "Partial") -> None:
+        """Take in another one."""
+        for key, sums in more.groups.items():
+            self.put(key, sums)
+        self.doubled += more.doubled
+        self.reporters |= more.reporters
+        self.loose += more.loose
+
+    def put(self, key: Key, sums: Sums) -> None:
+        """Add to one group."""
+        held = self.groups.get(key)
+        self.groups[key] = sums if held is None else held.plus(sums)
+
+
+class TooManyReportsError(Exception):
+    """More than are compared: the counts are told unmerged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A condition without its window, the window, and what to count by."""
+
+    base: Clause
+    window: Window
+    keys: tuple[str, ...]
+    merged: bool
+
+    @property
+    def stable(self) -> Hashable:
+        """What the counts of a file depend on."""
+        return self.base.sql, self.base.params, self.keys, self.merged
+
+
+def counted(
+    reader: Reader, parts: Sequence[Part], question: Question, sealed_upto: int, memo: Memo
+) -> Partial:
+    """The counts over all parts. TooManyReportsError."""
+    whole, edge, spool = _sorted(parts, question.window)
+    hours = _hours(question.window) if edge else None
+    total = Partial()
+    for part in whole:
+        total.add(_known(reader, part, question, None, memo))
+    for part in edge if hours else ():
+        total.add(_known(reader, part, question, hours, memo))
+    fresh = [*edge, *spool]
+    if fresh:
+        where = all_of([question.base, *_window(question.window)])
+        if hours:
+            outside = any_of([Clause("seq > ?", (sealed_upto,)), not_(all_of(_window(hours)))])
+            where = all_of([where, outside])
+        total.add(_partial(reader, fresh, where, question))
+    _resolve(reader, parts, question, total, memo)
+    if not question.keys:
+        total.groups.setdefault((), Sums())
+    return total
+
+
+def _sorted(parts: Iterable[Part], window: Window) -> tuple[list[Part], list[Part], list[Part]]:
+    """Files inside the window, files at its edges, batches."""
+    whole: list[Part] = []
+    edge: list[Part] = []
+    spool: list[Part] = []
+    for part in parts:
+        inside = (window.since is None or part.min_ts >= window.since) and (
+            window.until is None or part.max_ts < window.until
+        )
+        (spool if part.path is None else whole if inside else edge).append(part)
+    return whole, edge, spool
+
+
+def _hours(window: Window) -> Window | None:
+    """The whole hours of a window; None if there are none."""
+    since = None if window.since is None else -(-window.since // HOUR_US) * HOUR_US
+    until = None if window.until is None else window.until // HOUR_US * HOUR_US
+    if since is not None and until is not None and since >= until:
+        return None
+    return Window(since, until)
+
+
+def _window(window: Window) -> list[Clause]:
+    bounds = ((">=", window.since), ("<", window.until))
+    return [
+        Clause(f"ts {sign} make_timestamptz(?)", (at,)) for sign, at in bounds if at is not None
+    ]
+
+
+def _known(
+    reader: Reader, part: Part, question: Question, hours: Window | None, memo: Memo
+) -> Partial:
+    key = ("file", reader.place, part.path, hours, question.stable)
+    found: Partial | None = memo.get(key)
+    if found is None:
+        where = all_of([question.base, *(_window(hours) if hours else [])])
+        found = _partial(reader, [part], where, question)
+        if not _is_damaged(reader, [part]):
+            memo.put(key, found, found.weight)
+    return found
+
+
+def _is_damaged(reader: Reader, parts: Iterable[Part]) -> bool:
+    bad = {file.path for file in reader.damaged}
+    return any(part.shown_path in bad for part in parts)
+
+
+def _partial(reader: Reader, parts: Sequence[Part], where: Clause, question: Question) -> Partial:
+    doubled: Mapping[int, str] = {}
+    loose: tuple[Loose, ...] = ()
+    kept = where
+    if question.merged:
+        found = told_twice(reader, parts, where)
+        if found is None:
+            raise TooManyReportsError
+        doubled = found
+        kept = all_of([where, not_(IS_REPORT)])
+        loose = _loose(reader, parts, where, question, doubled)
+    by = ", ".join(str(number) for number in range(1, len(question.keys) + 1))
+    columns = ", ".join([*question.keys, _SQL])
+    tail = Clause(f"GROUP BY {by}" if by else "")
+    rows = reader.rows(parts, Query(columns, kept, tail))
+    width = len(question.keys)
+    groups = {row[:width]: _sums(row[width:]) for row in rows if row[-1] is not None}
+    return Partial(groups, len(doubled), frozenset(doubled.values()), loose)
+
+
+def _loose(
+    reader: Reader,
+    parts: Sequence[Part],
+    where: Clause,
+    question: Question,
+    doubled: Mapping[int, str],
+) -> tuple[Loose, ...]:
+    """The reports that are not told twice by these parts alone."""
+    names = ["seq", "linked_seq", "coalesce(enforcer, source)", *question.keys]
+    by = ", ".join(str(number) for number in range(1, len(names) + 1))
+    query = Query(", ".join([*names, _SQL]), all_of([where, IS_REPORT]), Clause(f"GROUP BY {by}"))
+    width = len(names)
+    return tuple(
+        Loose(row[1], row[2], row[3:width], _sums(row[width:]))
+        for row in reader.rows(parts, query)
+        if row[0] not in doubled
+    )
+
+
+def _sums(row: Sequence[Any]) -> Sums:
+    allow, deny, unknown, other, runs, first, last = row
+    return Sums(allow, deny, unknown, other, frozenset(runs or ()), first, last)
+
+
+def _resolve(
+    reader: Reader, parts: Sequence[Part], question: Question, total: Partial, memo: Memo
+) -> None:
+    """Drop the loose reports whose event matches somewhere, and count the others."""
+    if not total.loose:
+        return
+    linked = {one.linked for one in total.loose if one.linked is not None}
+    times = _partners(reader, parts, question, linked, memo)
+    for one in total.loose:
+        at = None if one.linked is None else times[one.linked]
+        if at is not None and _inside(at, question.window):
+            total.doubled += 1
+            total.reporters |= {one.who}
+        else:
+            total.put(one.key, one.sums)
+    total.loose = ()
+
+
+def _inside(at: int, window: Window) -> bool:
+    return (window.since is None or at >= window.since) and (
+        window.until is None or at < window.until
+    )
+
+
+def _partners(
+    reader: Reader, parts: Sequence[Part], question: Question, linked: set[int], memo: Memo
+) -> dict[int, int | None]:
+    """When each of these events happened, None for one that does not match."""
+    found: dict[int, int | None] = {}
+    missing: dict[int, tuple[Hashable, ...] | None] = {}
+    asked: dict[str | int, Part] = {}
+    for seq in linked:
+        near = [part for part in parts if part.min_seq <= seq <= part.max_seq]
+        files = tuple(part.path for part in near)
+        key = ("partner", reader.place, files, seq, question.base.sql, question.base.params)
+        known = memo.get(key) if None not in files else None
+        if known is not None:
+            found[seq] = known[0]
+            continue
+        missing[seq] = key if None not in files else None
+        asked.update({part.path or part.min_seq: part for part in near})
+    if missing:
+        named = Clause("seq IN (SELECT unnest(?))", (list(missing),))
+        query = Query("seq, epoch_us(ts)", all_of([question.base, not_(IS_REPORT), named]))
+        there = dict(reader.rows(list(asked.values()), query)) if asked else {}
+        for seq, place in missing.items():
+            found[seq] = there.get(seq)
+            if place is not None and not _is_damaged(reader, asked.values()):
+                memo.put(place, (there.get(seq),), 1)
+    return found
+
+
+def without_window(request: Request) -> Request:
+    """The same at any time."""
+    return replace(request, window=Window())
