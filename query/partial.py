@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from query.calendar import HOUR_US
 from query.contracts import Request, Window
-from query.memo import Memo
+from query.memo import MAX_ENTRY_WEIGHT, Memo
 from query.predicates import Clause, all_of, any_of, not_
 from query.reader import Query, Reader
 from query.reports import IS_REPORT, told_twice
@@ -102,6 +102,13 @@ class TooManyReportsError(Exception):
     """More than are compared: the counts are told unmerged."""
 
 
+class TooHeavyError(Exception):
+    """A file has more groups than are kept."""
+
+
+_HEAVY: Final = Partial()
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A condition without its window, the window, and what to count by."""
@@ -110,6 +117,8 @@ class Question:
     window: Window
     keys: tuple[str, ...]
     merged: bool
+    # Whether a file of very many groups is better left to the engine.
+    light: bool = False
 
     @property
     def stable(self) -> Hashable:
@@ -175,9 +184,14 @@ def _known(
 ) -> Partial:
     key = ("file", reader.place, part.path, hours, question.stable)
     found: Partial | None = memo.get(key)
+    if found is _HEAVY:
+        raise TooHeavyError
     if found is None:
         where = all_of([question.base, *(_window(hours) if hours else [])])
         found = _partial(reader, [part], where, question)
+        if question.light and found.weight > MAX_ENTRY_WEIGHT:
+            memo.put(key, _HEAVY, 1)
+            raise TooHeavyError
         if not _is_damaged(reader, [part]):
             memo.put(key, found, found.weight)
     return found
@@ -189,22 +203,19 @@ def _is_damaged(reader: Reader, parts: Iterable[Part]) -> bool:
 
 
 def _partial(reader: Reader, parts: Sequence[Part], where: Clause, question: Question) -> Partial:
-    doubled: Mapping[int, str] = {}
-    loose: tuple[Loose, ...] = ()
-    kept = where
-    if question.merged:
-        found = told_twice(reader, parts, where)
-        if found is None:
-            raise TooManyReportsError
-        doubled = found
-        kept = all_of([where, not_(IS_REPORT)])
-        loose = _loose(reader, parts, where, question, doubled)
-    by = ", ".join(str(number) for number in range(1, len(question.keys) + 1))
-    columns = ", ".join([*question.keys, _SQL])
-    tail = Clause(f"GROUP BY {by}" if by else "")
-    rows = reader.rows(parts, Query(columns, kept, tail))
-    width = len(question.keys)
-    groups = {row[:width]: _sums(row[width:]) for row in rows if row[-1] is not None}
+    """One look, and two more only where there are reports at all."""
+    is_report = f"coalesce({IS_REPORT.sql}, false)" if question.merged else "false"
+    by = ", ".join(str(number) for number in range(1, len(question.keys) + 2))
+    columns = ", ".join([is_report, *question.keys, _SQL])
+    rows = reader.rows(parts, Query(columns, where, Clause(f"GROUP BY {by}")))
+    width = len(question.keys) + 1
+    groups = {row[1:width]: _sums(row[width:]) for row in rows if not row[0]}
+    if not any(row[0] for row in rows):
+        return Partial(groups)
+    doubled = told_twice(reader, parts, where)
+    if doubled is None:
+        raise TooManyReportsError
+    loose = _loose(reader, parts, where, question, doubled)
     return Partial(groups, len(doubled), frozenset(doubled.values()), loose)
 
 

@@ -9,13 +9,21 @@ from query.axes import Axis
 from query.contracts import Damaged, Gap, Request
 from query.engine import with_snapshot
 from query.filters import compile_request
+from query.memo import Memo
+from query.partial import (
+    Question,
+    TooHeavyError,
+    TooManyReportsError,
+    counted,
+    without_window,
+)
 from query.plan import prune
 from query.predicates import Clause, all_of, not_
 from query.reader import Query, Reader
 from query.reports import told_twice
 from query.runs import with_runs_resolved
 from query.scoping import seen_gaps
-from query.snapshot import Snapshot
+from query.snapshot import Part, Snapshot
 from query.stats import only_decisions
 
 MAX_VALUES: Final = 1_000
@@ -49,22 +57,75 @@ class Top:
     damaged: tuple[Damaged, ...]
 
 
-def top(store: StorePaths, request: Request, axes: Sequence[Axis], most: int) -> Top:
-    """The `most` frequent values of each axis; equals by their value. Errors as `stats`."""
-    return with_snapshot(store, lambda snapshot, final: _top(snapshot, request, axes, most, final))
+def top(
+    store: StorePaths,
+    request: Request,
+    axes: Sequence[Axis],
+    most: int,
+    memo: Memo | None = None,
+) -> Top:
+    """The `most` frequent values of each axis; equals by their value. Errors as `stats`.
+
+    With a `memo` files that were counted before are not counted again.
+    """
+    return with_snapshot(
+        store, lambda snapshot, final: _top(snapshot, request, axes, most, final, memo)
+    )
 
 
-def _top(snapshot: Snapshot, request: Request, axes: Sequence[Axis], most: int, final: bool) -> Top:
+def _top(
+    snapshot: Snapshot,
+    request: Request,
+    axes: Sequence[Axis],
+    most: int,
+    final: bool,
+    memo: Memo | None,
+) -> Top:
     request = with_runs_resolved(request, snapshot.con)
     parts = prune(snapshot.parts, request)
-    where = all_of([compile_request(request), only_decisions(request)])
     with Reader(snapshot, parts, final=final) as reader:
-        if doubled := told_twice(reader, parts, where):
-            where = all_of([where, not_(Clause("seq IN (SELECT unnest(?))", (list(doubled),)))])
         found = {}
         for axis in axes:
-            tail = Clause("GROUP BY 1 HAVING value IS NOT NULL"
-                          " ORDER BY events DESC, value LIMIT ?", (most,))  # fmt: skip
-            query = Query(f"{axis.sql()} AS value, {_SUMS}", where, tail)
-            found[axis.name] = tuple(Value(*row) for row in reader.rows(parts, query))
+            known = None
+            if memo is not None and not axis.is_list and request.window.clock == "event":
+                known = _added_up(reader, snapshot, parts, request, axis, memo)
+            if known is None:
+                known = _by_engine(reader, parts, request, axis, most)
+            found[axis.name] = tuple(known[:most])
         return Top(found, seen_gaps(snapshot, request.window, request.scope), reader.damaged)
+
+
+def _added_up(
+    reader: Reader,
+    snapshot: Snapshot,
+    parts: Sequence[Part],
+    request: Request,
+    axis: Axis,
+    memo: Memo,
+) -> list[Value] | None:
+    """All values of an axis by counts of files; None if that would hold too many."""
+    base = all_of([compile_request(without_window(request)), only_decisions(request)])
+    question = Question(base, request.window, (axis.sql(),), merged=True, light=True)
+    try:
+        found = counted(reader, parts, question, snapshot.sealed_upto, memo)
+    except (TooHeavyError, TooManyReportsError):
+        return None
+    values = [
+        Value(key[0], s.allow + s.deny + s.unknown + s.other, s.deny, s.allow, s.first, s.last)
+        for key, s in found.groups.items()
+        if key[0] is not None and s.first is not None and s.last is not None
+    ]
+    return sorted(values, key=lambda one: (-one.events, one.value))
+
+
+def _by_engine(
+    reader: Reader, parts: Sequence[Part], request: Request, axis: Axis, most: int
+) -> list[Value]:
+    where = all_of([compile_request(request), only_decisions(request)])
+    if doubled := told_twice(reader, parts, where):
+        where = all_of([where, not_(Clause("seq IN (SELECT unnest(?))", (list(doubled),)))])
+    tail = Clause(
+        "GROUP BY 1 HAVING value IS NOT NULL ORDER BY events DESC, value LIMIT ?", (most,)
+    )
+    query = Query(f"{axis.sql()} AS value, {_SUMS}", where, tail)
+    return [Value(*row) for row in reader.rows(parts, query)]

@@ -18,6 +18,7 @@ from query.kept import Kept, keep
 from query.memo import Memo
 from query.partial import Sums
 from query.stats import Counting, Stats, stats
+from query.top import top
 from tests.query.stores import T0, StoreWriter, build, event, spool_blob
 
 numbers = count()
@@ -162,8 +163,10 @@ def _asked(
     token = keep(kept)
     try:
         found = engine.answer(store.paths, request)
-        counts = stats(store.paths, request, counting, kept.counts if remembers else None)
-        return told(counts), found.rows, found.more
+        memo = kept.counts if remembers else None
+        counts = stats(store.paths, request, counting, memo)
+        lists = top(store.paths, request, axes(("sandbox", "rule"), None), 2, memo)
+        return told(counts), found.rows, found.more, lists
     finally:
         token.var.reset(token)
 

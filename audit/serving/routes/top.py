@@ -46,7 +46,7 @@ def _tops(
     if any(word in TIME_WORDS for word in by):
         raise usage("by: top takes columns; counts over time are at /v1/counts")
     question = told(service, who, asked)
-    found = top(service.store, question.request(), axes(by, None), number)
+    found = top(service.store, question.request(), axes(by, None), number, service.kept.counts)
     return answers.answer(
         {
             "top": {name: [_shown(one) for one in held] for name, held in found.values.items()},
