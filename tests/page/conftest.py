@@ -41,17 +41,22 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+@contextmanager
+def collected(world: World) -> Iterator[World]:
     """A collector on a log file that holds the story of a minute ago, and the service."""
-    world = World(tmp_path_factory.mktemp("page"))
-    now = datetime.now(UTC)
-    told = story(now - timedelta(minutes=1))
+    told = story(datetime.now(UTC) - timedelta(minutes=1))
     world.write(*told)
-    world.audit("policy", "apply", "-f", str(EXAMPLES / "agent-readonly.yaml"),
-                "--sandbox", "agent-demo")  # fmt: skip
+    policy = str(EXAMPLES / "agent-readonly.yaml")
+    world.audit("policy", "apply", "-f", policy, "--sandbox", "agent-demo")
     with world.running("collect", str(world.log)), served(world):
         world.wait_stored(len(told))
+        yield world
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """What all tests share; some add events."""
+    with collected(World(tmp_path_factory.mktemp("page"))) as world:
         yield world
 
 
@@ -124,11 +129,3 @@ def visit(chromium: Any) -> Iterator[Any]:
     for context, _ in opened:
         context.close()
     assert [found.wrong for _, found in opened if found.wrong] == []
-
-
-@contextmanager
-def timed(page: Any, name: str) -> Iterator[None]:
-    """Print how long a block took, in the browser's clock."""
-    start = page.evaluate("performance.now()")
-    yield
-    print(f"{name}: {page.evaluate('performance.now()') - start:.0f} ms")

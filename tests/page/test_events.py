@@ -217,6 +217,22 @@ def test_a_spent_link_says_what_to_do(world: World, visit: Any, chromium: Any) -
     context.close()
 
 
+def test_signing_out_ends_the_session(world: World, visit: Any) -> None:
+    """From the help; the same address then says what to do."""
+    seen: Visit = visit(world)
+    page = seen.page
+    seen.ready()
+    page.keyboard.press("?")
+    page.click("text=Sign out of this browser")
+    page.wait_for_selector("#signed-out")
+    page.reload()
+    page.wait_for_selector("#signed-out")
+    assert "audit serve link" in page.locator("#signed-out").inner_text()
+    # The browser itself notes the refusals; nothing else may be wrong.
+    assert all("401" in line for line in seen.wrong)
+    seen.wrong.clear()
+
+
 @pytest.mark.parametrize("path", ["/?since=all", "/?since=all&q=deny"])
 def test_the_address_alone_restores_the_view(world: World, visit: Any, path: str) -> None:
     """A shared link opens what its sender saw."""

@@ -94,8 +94,13 @@ async function list(signal) {
 async function count(signal) {
   fresh = 0;
   const tops = get("/v1/top", topParams(question.params), signal).then((answer) => showTops(answer, question.filters), (error) => { if (error.name !== "AbortError") failTops(error); });
-  const counts = await get("/v1/counts", [...question.params, ["bucket", "auto"]], signal);
-  timeline.show(counts, counts.gaps ?? rows.gaps, bounds(question));
+  try {
+    const counts = await get("/v1/counts", [...question.params, ["bucket", "auto"]], signal);
+    timeline.show(counts, counts.gaps, bounds(question));
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    timeline.fail(error, rows.gaps); // the list stands without its counts
+  }
   drawFoot();
   await tops;
 }
@@ -182,6 +187,8 @@ function drawWaiting() {
 export { showWaiting };
 
 function refresh() {
+  // Not under the hands of somebody who reads or walks through them.
+  if ($("chart").matches(":hover, :focus") || $("tops").matches(":hover, :focus-within")) return;
   if (document.hidden || !fresh || isPaused || question.until || !stream) return;
   count(asking.signal).catch(() => {});
 }

@@ -1,5 +1,7 @@
 // Keys that work anywhere, and the help that names them all.
+import { send } from "./api.js";
 import { $, button, fill, h } from "./dom.js";
+import { showSignedOut } from "./session.js";
 
 const KEYS = [
   ["/", "to the filter"], ["j k ↓ ↑", "next, previous event"], ["PageDown PageUp Home End", "further through the list"],
@@ -20,8 +22,15 @@ export function showHelp() {
   fill(dialog, h("div", { class: "help-head" }, h("h1", {}, "Keys and grammar"), button("Close", () => dialog.close(), { class: "quiet" })),
     h("h2", {}, "Keys"), table(KEYS),
     h("h2", {}, "Filter: the command line's own grammar"), table(WORDS),
-    h("p", { class: "muted" }, "The same filter again means or, different filters mean and. Quote as in a shell. All filters: audit help filters"));
+    h("p", { class: "muted" }, "The same filter again means or, different filters mean and. Quote as in a shell. All filters: audit help filters"),
+    button("Sign out of this browser", leave));
   return dialog.showModal();
+}
+
+async function leave() {
+  await send("DELETE", "/v1/session");
+  $("keys").close();
+  showSignedOut();
 }
 
 const isTyping = (target) => target.matches("input, textarea, select, [contenteditable]");

@@ -40,9 +40,10 @@ export function follow(params, after, handlers) {
   const stop = () => {
     isOver = true;
     clearTimeout(timer);
+    signedOut.removeEventListener("out", stop);
     source?.close();
   };
-  signedOut.addEventListener("out", stop, { once: true });
+  signedOut.addEventListener("out", stop);
   open();
   return { stop };
 }

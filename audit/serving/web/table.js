@@ -198,7 +198,7 @@ function fillRow(node, row, index) {
 }
 
 let todayText = "";
-let todayAsked = 0;
+let todayAsked = -Infinity;
 function today() {
   // Asked for each row while scrolling: looked up once a second.
   if (performance.now() - todayAsked > 1000) [todayText, todayAsked] = [day(new Date()), performance.now()];

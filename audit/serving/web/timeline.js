@@ -26,7 +26,12 @@ export class Timeline {
     this.#onZoom = onZoom;
     new ResizeObserver(() => this.#resize()).observe(this.#box);
     this.#box.addEventListener("keydown", (event) => this.#key(event, onWiden));
-    this.#box.addEventListener("blur", () => this.#hover(null));
+    // Spoken while somebody walks through the bars; live counts would never be silent.
+    this.#box.addEventListener("focus", () => this.#readout.setAttribute("aria-live", "polite"));
+    this.#box.addEventListener("blur", () => {
+      this.#readout.removeAttribute("aria-live");
+      this.#hover(null);
+    });
     $("zoom-out").addEventListener("click", onWiden);
     for (const name of ["deny", "allow"]) $(`key-${name}`).addEventListener("click", () => this.#toggle(name));
     onZone(() => this.#build());
@@ -42,12 +47,12 @@ export class Timeline {
     this.#tell();
   }
 
-  /** Nothing is known (yet): the frame stays. */
-  clear() {
+  /** The counts could not be told: the frame and the gaps stay, and why. */
+  fail(error, gaps) {
     this.#buckets = new Buckets();
-    this.#gaps = [];
+    this.#gaps = gaps;
     this.#build();
-    this.#readout.textContent = "";
+    this.#readout.textContent = `no counts: ${shown(error.message)}`;
   }
 
   /** A live event; drawn with others at most twice a second. */
