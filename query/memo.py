@@ -8,7 +8,7 @@ from typing import Any, Final
 # A group, a run's id in it and a report kept apart weigh 1 each, some 200 bytes.
 MAX_WEIGHT: Final = 400_000
 # What weighs more than this is counted anew each time: by paths, say.
-MAX_ENTRY_WEIGHT: Final = 20_000
+MAX_ENTRY_WEIGHT: Final = 50_000
 
 
 class Memo:

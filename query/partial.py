@@ -50,12 +50,13 @@ class Sums:
         }  # fmt: skip
 
 
+_RUNS: Final = "list(DISTINCT correlation_id)"
 _SQL: Final = ", ".join(
     [
         *(f"coalesce(sum(count) FILTER (WHERE {which}), 0)::BIGINT" for which in (
             "decision = 'allow'", "decision = 'deny'", "decision = 'unknown'", "decision IS NULL",
         )),
-        "list(DISTINCT correlation_id)", "min(epoch_us(ts))", "max(epoch_us(ts))",
+        _RUNS, "min(epoch_us(ts))", "max(epoch_us(ts))",
     ]
 )  # fmt: skip
 
@@ -121,9 +122,14 @@ class Question:
     light: bool = False
 
     @property
+    def sums(self) -> str:
+        """What is asked of a group: in a light question not which runs it belongs to."""
+        return _SQL.replace(_RUNS, "NULL") if self.light else _SQL
+
+    @property
     def stable(self) -> Hashable:
         """What the counts of a file depend on."""
-        return self.base.sql, self.base.params, self.keys, self.merged
+        return self.base.sql, self.base.params, self.keys, self.merged, self.light
 
 
 def counted(
@@ -132,11 +138,7 @@ def counted(
     """The counts over all parts. TooManyReportsError."""
     whole, edge, spool = _sorted(parts, question.window)
     hours = _hours(question.window) if edge else None
-    total = Partial()
-    for part in whole:
-        total.add(_known(reader, part, question, None, memo))
-    for part in edge if hours else ():
-        total.add(_known(reader, part, question, hours, memo))
+    total = _of_files(reader, whole, edge if hours else [], hours, question, memo)
     fresh = [*edge, *spool]
     if fresh:
         where = all_of([question.base, *_window(question.window)])
@@ -148,6 +150,29 @@ def counted(
     if not question.keys:
         total.groups.setdefault((), Sums())
     return total
+
+
+def _of_files(
+    reader: Reader,
+    whole: Sequence[Part],
+    edge: Sequence[Part],
+    hours: Window | None,
+    question: Question,
+    memo: Memo,
+) -> Partial:
+    """What files add to the counts, which is kept as a sum too; the caller may change it."""
+    paths = (tuple(p.path for p in whole), tuple(p.path for p in edge))
+    key = ("files", reader.place, paths, hours, question.stable)
+    known: Partial | None = memo.get(key)
+    if known is None:
+        known = Partial()
+        for part in whole:
+            known.add(_known(reader, part, question, None, memo))
+        for part in edge:
+            known.add(_known(reader, part, question, hours, memo))
+        if not _is_damaged(reader, [*whole, *edge]):
+            memo.put(key, known, known.weight)
+    return replace(known, groups=dict(known.groups))
 
 
 def _sorted(parts: Iterable[Part], window: Window) -> tuple[list[Part], list[Part], list[Part]]:
@@ -206,7 +231,7 @@ def _partial(reader: Reader, parts: Sequence[Part], where: Clause, question: Que
     """One look, and two more only where there are reports at all."""
     is_report = f"coalesce({IS_REPORT.sql}, false)" if question.merged else "false"
     by = ", ".join(str(number) for number in range(1, len(question.keys) + 2))
-    columns = ", ".join([is_report, *question.keys, _SQL])
+    columns = ", ".join([is_report, *question.keys, question.sums])
     rows = reader.rows(parts, Query(columns, where, Clause(f"GROUP BY {by}")))
     width = len(question.keys) + 1
     groups = {row[1:width]: _sums(row[width:]) for row in rows if not row[0]}
@@ -229,7 +254,9 @@ def _loose(
     """The reports that are not told twice by these parts alone."""
     names = ["seq", "linked_seq", "coalesce(enforcer, source)", *question.keys]
     by = ", ".join(str(number) for number in range(1, len(names) + 1))
-    query = Query(", ".join([*names, _SQL]), all_of([where, IS_REPORT]), Clause(f"GROUP BY {by}"))
+    query = Query(
+        ", ".join([*names, question.sums]), all_of([where, IS_REPORT]), Clause(f"GROUP BY {by}")
+    )
     width = len(names)
     return tuple(
         Loose(row[1], row[2], row[3:width], _sums(row[width:]))
