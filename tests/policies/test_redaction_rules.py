@@ -141,7 +141,9 @@ def test_stage_one_is_generated_from_stage_two():
 
 SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY-----\n",
          "a" * 50 + "=\n", "%3D", '"token": "', "Cookie: a=b; ", "echo x | ", "curl -u a",
-         "-p ", "token ", "a:b@", "secrets set A=b ", "x=y&")  # fmt: skip
+         "-p ", "token ", "a:b@", "secrets set A=b ", "x=y&",
+         "-----BEGIN PRIVATE KEY-----", "UFJJVkFURSBLRVkt", "a:bcdefg@", "token->", "<<< x ",
+         "AKIA", "('password',", "[\"a\",\"b\",")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -122,7 +122,8 @@ def beside_a_key_type(match: re.Match[str]) -> bool:
 
 
 _PREFIXED_LINES: Final = 512
-_LINE_END: Final = re.compile(r"\r?\n|\\n|\Z")
+_LINE_END: Final = re.compile(r"\r?\n|\\n|-----|\Z")
+_RUN: Final = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
 _LAST_RUN: Final = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}(?=[^A-Za-z0-9+/=]{0,8}\Z)")
 
 
@@ -130,17 +131,19 @@ def prefixed_body(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """The base64 at the end of each following line, whatever a log puts before it."""
     at = match.end()
     for _ in range(_PREFIXED_LINES):
-        end = _LINE_END.search(match.string, at)
+        end = _LINE_END.search(match.string, at, at + _MAX_BODY_CHARS)
         if end is None:
             return
-        line = match.string[at : min(end.start(), at + 1024)]
-        if "-----END" in line:
-            return
-        if found := _LAST_RUN.search(line):
+        line = match.string[at : end.start()]
+        ended = end[0] == "-----"
+        if ended or at == match.end():
+            # All lines in one: whoever told of them took the line ends out.
+            yield from ((at + run.start(), at + run.end()) for run in _RUN.finditer(line))
+        elif found := _LAST_RUN.search(line):
             yield at + found.start(), at + found.end()
-        elif at > match.end() and line.strip():
+        elif line.strip():
             return
-        if end.end() == end.start():
+        if ended or end.end() == end.start():
             return
         at = end.end()
 
@@ -180,13 +183,15 @@ def is_strong_password(match: re.Match[str]) -> bool:
     return value.isalnum() and three_kinds(match) and len(re.findall(r"[0-9]+", value)) > 2
 
 
+# The words stand at the start of the blob, or at its end: then most of it was seen from the start.
+_MAX_BLOB_BEFORE: Final = 2_048
 _BLOB: Final = re.compile(r"[A-Za-z0-9+/-]{0,16384}")
 _PADDING: Final = re.compile(r"[A-Za-z0-9+/-]{0,16384}={0,2}")
 
 
 def whole_blob(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """The run of base64 that the match is part of."""
-    low = max(0, match.start() - _MAX_BODY_CHARS)
+    low = max(0, match.start() - _MAX_BLOB_BEFORE)
     before = _BLOB.match(match.string[low : match.start()][::-1])
     after = _PADDING.match(match.string, match.end())
     start = match.start() - (before.end() if before else 0)
