@@ -107,18 +107,28 @@ def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 BY_DAY = ["stats", "--deny", "--by", "rule,day", "--since", "7d"]
 
 
+HEAD = "deny · 2026-07-22 to 2026-07-28, days in +09 · merged with macOS reports"
+FOOT = "243 operations, 291 reports · scale per row · ░ none, but a gap that day"
+# Too long for 60 columns: what does not fit stands on a line of its own.
+NARROW_HEAD = ["deny · 2026-07-22 to 2026-07-28, days in +09", "  merged with macOS reports"]
+NARROW_FOOT = ["243 operations, 291 reports · scale per row", "  ░ none, but a gap that day"]
+
+
 @pytest.mark.parametrize(
-    ("columns", "golden"), [(60, G14_NARROW), (80, G14), (120, G14), (200, G14)]
+    ("columns", "golden", "remarks"),
+    [
+        (60, G14_NARROW, [*NARROW_HEAD, *NARROW_FOOT]),
+        (80, G14, [HEAD, FOOT]),
+        (120, G14, [HEAD, FOOT]),
+        (200, G14, [HEAD, FOOT]),
+    ],
 )
-def test_days_stand_side_by_side(week: Path, columns: int, golden: str) -> None:
+def test_days_stand_side_by_side(week: Path, columns: int, golden: str, remarks: list[str]) -> None:
     """G14: seven whole days of the display zone; too narrow, the bars stay and the numbers go."""
     seen = watched(BY_DAY, environment(week), columns)
     assert seen.out == golden
     assert max(len(line) for line in seen.lines) <= columns
-    assert seen.err.splitlines() == [
-        "deny · 2026-07-22 to 2026-07-28, days in +09 · merged with macOS reports",
-        "243 operations, 291 reports · scale per row · ░ none, but a gap that day",
-    ]
+    assert seen.err.splitlines() == remarks
 
 
 def test_bars_are_digits_without_utf8(week: Path) -> None:
