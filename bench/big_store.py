@@ -46,15 +46,13 @@ def _stamped(
 
 
 def build(root: Path, events: int, days: int) -> Path:
-    """The store under `root`; one that is there already is kept."""
+    """The store under `root`; days that are in it already are kept."""
     store = root / "store"
-    marker = root / f"built-{events}-{days}"
-    if marker.exists():
-        return store
     root.mkdir(parents=True, exist_ok=True)
-    lines = day_lines(events // days)
+    missing = [n for n in range(days) if not _marker(root, events, days, n).exists()]
+    lines = day_lines(events // days) if missing else []
     end = datetime.now(UTC)
-    for number in range(days):
+    for number in missing:
         log = root / f"day{number:02}.jsonl"
         write_day(log, lines, end - (days - number) * DAY, number)
         subprocess.run(
@@ -62,8 +60,13 @@ def build(root: Path, events: int, days: int) -> Path:
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         log.unlink()
-    marker.touch()
+        _marker(root, events, days, number).touch()
     return store
+
+
+def _marker(root: Path, events: int, days: int, number: int) -> Path:
+    """A day that is in the store."""
+    return root / f"built-{events}-{days}-{number:02}"
 
 
 def main() -> None:
