@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from audit.asking import Asked
-from audit.serving import answers, counted, models
+from audit.serving import answers, counted, models, models_counts
 from audit.serving.asked import Filters, OnlyKnown, told
 from audit.serving.callers import Caller, Serving, Who
 from audit.serving.service import Service
@@ -25,7 +25,7 @@ Bucket = Annotated[
 
 @router.get(
     "/v1/counts", summary="Counts over time and by columns",
-    responses=models.documented(models.Counts), response_class=Response,
+    responses=models.documented(models_counts.Counts), response_class=Response,
 )  # fmt: skip
 async def counts(
     request: Request,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from audit.asking import Asked
-from audit.serving import answers, models
+from audit.serving import answers, models, models_counts
 from audit.serving.asked import Filters, OnlyKnown, told
 from audit.serving.callers import Caller, Serving, Who
 from audit.serving.counted import doubts, key, of_measure, ordered, values
@@ -20,7 +20,7 @@ By = Annotated[str, Query(description="what tools and latency are told by", exam
 
 @router.get(
     "/v1/stats", summary="Time-outs, p95, latency, redactions",
-    responses=models.documented(models.Stats), response_class=Response,
+    responses=models.documented(models_counts.Stats), response_class=Response,
 )  # fmt: skip
 async def stats(
     request: Request, service: Serving, who: Who, asked: Filters, by: By = "tool"

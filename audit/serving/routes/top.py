@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from audit.asking import Asked
-from audit.serving import answers, models
+from audit.serving import answers, models, models_counts
 from audit.serving.asked import Filters, OnlyKnown, told
 from audit.serving.callers import Caller, Serving, Who
 from audit.serving.errors import usage
@@ -25,7 +25,7 @@ Number = Annotated[int, Query(alias="n", ge=1, le=MAX_VALUES, description="value
 
 
 @router.get(
-    "/v1/top", summary="The most frequent values", responses=models.documented(models.Top),
+    "/v1/top", summary="The most frequent values", responses=models.documented(models_counts.Top),
     response_class=Response,
 )  # fmt: skip
 async def tops(
