@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.page.world import EXAMPLES, World, hostile, served, story
+from tests.page.world import EXAMPLES, XSS, World, hostile, served, story
 
 ROOT = Path(__file__).parents[2]
 WIDE = {"width": 1280, "height": 800}
@@ -64,6 +64,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def hostile_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A store in which every field holds an attack."""
     world = World(tmp_path_factory.mktemp("hostile"))
+    # A policy's own name is bounded when it is applied; its text and the sandbox are not.
+    policy = world.folder / "policy.yaml"
+    text = (EXAMPLES / "agent-readonly.yaml").read_text()
+    policy.write_text(text.replace("path: /workspace", f"path: '/w/{XSS[0]}'"))
+    world.audit("policy", "apply", "-f", str(policy), "--sandbox", f"evil {XSS[1]}")
     world.write(*hostile(datetime.now(UTC) - timedelta(minutes=2)))
     world.audit("collect", str(world.log), "--once")
     with served(world):

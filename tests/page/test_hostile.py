@@ -37,6 +37,12 @@ def test_attacks_do_nothing_in_the_other_views(hostile_world: World, visit: Any,
     seen: Visit = visit(hostile_world, f"/?view={view}")
     seen.page.wait_for_selector(f"#view-{view} h1")
     assert seen.page.evaluate(NO_CODE) == CLEAN
+    if view == "policies":
+        seen.page.wait_for_selector(".yaml.has-hits")
+        text = seen.page.locator("#view-policies").inner_text()
+        assert XSS[0] in text
+        assert XSS[1] in text
+        assert seen.page.evaluate(NO_CODE) == CLEAN
     if view == "runs":
         seen.page.locator("#view-runs tbody a").first.click()
         seen.page.wait_for_selector(".story")
