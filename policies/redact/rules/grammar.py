@@ -62,7 +62,7 @@ TOKEN_WORDS: Final = (
     r"|session[-_.]?key|app[-_.]?key|application[-_.]?key|integration[-_.]?key|license[-_.]?key"
     r"|storage[-_.]?key|host[-_.]?key|function[-_.]?key|ssh[-_.]?key|hmac[-_.]?key|jwt[-_.]?key"
     r"|credentials?|webhook[-_.]?key|secret[-_.]?id|mnemonic|seed[-_. ]?phrase"
-    r"|(?:client[-_.]?)?key[-_.]?data|creds|sonar[._-]login|fernet[-_.]?key|cookie[-_.]?key"
+    r"|(?:client[-_.]?)?key[-_.]?data|sonar[._-]login|fernet[-_.]?key|cookie[-_.]?key"
     r"|wrapping[-_.]?key|unseal[-_.]?key|recovery[-_. ]?(?:key|code)|device[-_.]?code"
     r"|code[-_.]?verifier|client[-_.]?assertion|sas[-_.]?key|root[-_.]?key|write[-_.]?key"
     r"|refresh|connect[.]sid|session[-_.]?id|sess[-_.]?id|sessionid|phpsessid|jsessionid)"
