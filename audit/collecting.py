@@ -10,18 +10,25 @@ from pathlib import Path
 
 import msgspec
 
-from audit import decoders, reading_server, wiring
+from audit import decoders, wiring
 from audit.call import Call
 from audit.keys import first_key, key_path, load_or_create
 from audit.packs import PackList, Renewal
 from audit.say import Voice
-from audit.settings import Settings, duration_s, source_kinds, source_plugin, window_us
+from audit.settings import (
+    ReadSettings,
+    Settings,
+    duration_s,
+    source_kinds,
+    source_plugin,
+    window_us,
+)
 from audit_events.errors import UsageError
 from collector.contracts import DecoderPlugin, Reason, Source, SourcePlugin, SourceSettings
 from collector.seal import SealLimits
 from collector.service import Collector, Plan, Summary
 from collector.sources.file import FileSettings, FileSource
-from collector.store import open_or_create
+from collector.store import Store, open_or_create
 from collector.upkeep import Upkeep
 from policies.redact import default_redactor
 from policies.redact.engine import Redactor
@@ -58,17 +65,18 @@ def spec_of_files(files: Sequence[str], decoder: str | None) -> SourceSpec:
             "stdin", source_plugin("stdin"), source_plugin("stdin").parse(""), decoder
         )
     if "-" in files:
-        raise UsageError("- stands alone", hint="--source NAME=file:PATH --source NAME=stdin:")
+        raise UsageError("- stands alone", hint="--source NAME=file:PATH --source NAME=stdin")
     name = Path(files[0]).name.split(".")[0] or "file"
     return SourceSpec(name, source_plugin("file"), FileSettings(paths=tuple(files)), decoder)
 
 
 def parse_source(text: str) -> SourceSpec:
-    """`NAME=KIND:ARG[,decoder=D]`; raises UsageError with the form."""
+    """`NAME=KIND:ARG[,decoder=D]`, without `:` where a kind needs no ARG; raises UsageError with
+    the form."""
     name, _, rest = text.partition("=")
-    kind, colon, argument = rest.partition(":")
-    argument, _, decoder = argument.partition(",decoder=")
-    if not (name and kind and colon):
+    body, _, decoder = rest.partition(",decoder=")
+    kind, _, argument = body.partition(":")
+    if not (name and kind):
         raise UsageError(f"--source {text}: not a source", hint=_SOURCE_HINT)
     try:
         plugin = source_plugin(kind)
@@ -122,8 +130,6 @@ def plan(
             source.location = gate.redact_text(source.location)[0]
         sources.append((source, plugin))
     keep = settings.retention.keep
-    readers = reading_server.readers(settings.read, store.id)
-    services = [reading_server.ReadServer(store.paths, readers, say)] if readers else []
     return Plan(
         store=store,
         watermark=key_dir / "keys" / f"{store.id}.seq",
@@ -138,10 +144,23 @@ def plan(
         limits=SealLimits(
             settings.seal.rows, settings.seal.bytes, float(duration_s(settings.seal.after))
         ),
-        services=services,
+        services=_services(settings.read, store, say),
         policies={name: Path(policy.file) for name, policy in settings.policies.items()},
         upkeep=Upkeep(timedelta(seconds=duration_s(keep)) if keep else None, say),
     )
+
+
+def _services(
+    settings: ReadSettings, store: Store, say: Callable[[str], None]
+) -> list[Callable[[threading.Event], None]]:
+    """The read socket, if readers are asked for; SettingsError for those who are not there."""
+    if settings == ReadSettings():
+        return []
+    # A sixth of what a start imports, for few collectors.
+    from audit import reading_server
+
+    readers = reading_server.readers(settings, store.id)
+    return [reading_server.ReadServer(store.paths, readers, say)] if readers else []
 
 
 def specs_of(settings: Settings) -> list[SourceSpec]:

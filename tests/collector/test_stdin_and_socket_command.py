@@ -194,6 +194,10 @@ def test_settings_of_a_socket_are_its_own(house: House) -> None:
     [
         ("layer=stdin:x", "stdin takes no argument"),
         ("layer=socket:", "no path"),
+        ("layer=socket", "no path"),
+        ("layer=file", "no path"),
+        ("=stdin", "not a source"),
+        ("layer=,decoder=native", "not a source"),
         ("layer=fiel:x", "no source of kind fiel; known: audit-netlink, file, journal, socket"),
         ("layer", "not a source"),
     ],
@@ -202,6 +206,21 @@ def test_a_source_that_is_none_is_named_with_what_is_known(text: str, words: str
     """`--source NAME=KIND:ARG`."""
     with pytest.raises(UsageError, match=words):
         parse_source(text)
+
+
+@pytest.mark.parametrize("kind", ["stdin", "audit-netlink", "journal", "unified-log"])
+@pytest.mark.parametrize("decoder", ["", ",decoder=native"])
+def test_a_kind_that_needs_no_argument_needs_no_colon(kind: str, decoder: str) -> None:
+    """`--source in=stdin` is `--source in=stdin:`."""
+    assert parse_source(f"in={kind}{decoder}") == parse_source(f"in={kind}:{decoder}")
+    assert parse_source(f"in={kind}{decoder}").decoder == ("native" if decoder else None)
+
+
+def test_a_collector_without_readers_loads_nothing_for_them() -> None:
+    """A restart has better things to do; in a process of its own."""
+    code = "import sys, audit.collecting; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "audit.reading_server" not in done.stdout.split()
 
 
 def test_a_line_too_long_on_standard_input_is_one_reject() -> None:

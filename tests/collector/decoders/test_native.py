@@ -6,7 +6,7 @@ import pytest
 from decoding import NOW, feed
 
 from audit_events.schema import MAX_NAME_BYTES, MAX_TEXT_BYTES
-from collector.contracts import Block, Filtered
+from collector.contracts import Block, Filtered, Reason
 from collector.decoders.native import NativeDecoder, decoder
 
 TS = '"ts":"2026-07-28T09:03:12Z"'
@@ -297,10 +297,32 @@ def test_bytes_sent_again_are_not_read_again() -> None:
     assert answer.batch.column("source_position").to_pylist() == [len(line) + 1]
 
 
-def test_a_byte_order_mark_is_no_text() -> None:
-    """A file that starts with one is read like any other."""
-    answer = decode(b'\xef\xbb\xbf{"decision":"deny"}\n')
+BOM = b"\xef\xbb\xbf"
+# Of so many lines whole columns are read, once the names of their fields are known.
+MANY = [b'{%s,"decision":"deny","pid":%d}\n' % (TS.encode(), pid) for pid in range(1, 401)]
+
+
+@pytest.mark.parametrize("known", [set(), {"ts", "decision", "pid"}])
+@pytest.mark.parametrize("lines", [MANY[:1], MANY])
+def test_a_byte_order_mark_at_the_start_is_no_text(lines: list[bytes], known: set[str]) -> None:
+    """A file that begins with one is read like any other, and it is counted nowhere."""
+    reader = NativeDecoder(lambda: NOW)
+    reader._columns.learn(known)
+    answer = feed(reader, [BOM + b"".join(lines)])
     assert (answer.rejects, answer.rows[0]["source_position"]) == ([], 3)
+    assert [row["pid"] for row in answer.rows] == list(range(1, len(lines) + 1))
+    assert (answer.seen, answer.filtered) == (len(lines), {})
+
+
+@pytest.mark.parametrize("many", [MANY[:2], MANY])
+def test_a_byte_order_mark_further_on_is_no_json(many: list[bytes]) -> None:
+    """What a tool glued together is told, line by line; whatever stands beside it is read."""
+    first, second = b"".join(MANY), b"".join([*many[:-1], BOM + many[-1], many[0]])
+    reader = NativeDecoder(lambda: NOW)
+    answer = feed(reader, [first, second])
+    (told,) = answer.rejects
+    assert told == (len(first + b"".join(many[:-1])), Reason.NOT_A_RECORD)
+    assert len(answer.rows) == len(MANY) + len(many)
 
 
 def test_the_format_is_recognised() -> None:
