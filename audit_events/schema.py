@@ -97,6 +97,8 @@ COMMIT_COLUMNS: Final = ("store", "seq", "observed_at")
 
 KINDS: Final = ("decision", "tool_call", "gap", "notice")
 DEFAULT_KINDS: Final = ("decision", "tool_call", "gap")
+# Decoders of what the operating system says; everybody else is an enforcement layer.
+OS_FORMATS: Final = frozenset({"seatbelt", "linux-audit", "eslogger", "santa"})
 DECISIONS: Final = ("allow", "deny", "unknown")
 RESOURCES: Final = (
     "filesystem", "network", "process", "mach", "ipc", "sysctl", "iokit", "signal", "system",

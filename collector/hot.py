@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audit_events.layout import HOT_DENIES, MAX_RUN_RULES
-from collector.link import OS_FORMATS
+from audit_events.schema import OS_FORMATS
 
 MINUTE_US: Final = 60_000_000
 # Minutes kept: a day and the hour before it.

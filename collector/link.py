@@ -20,14 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audit_events.arrow import EVENT_SCHEMA
+from audit_events.schema import OS_FORMATS
 from collector.commit import Link
 from collector.link_index import COLUMNS, Kept, Place, Told, Wanted, repeats_of, scan
 from collector.link_match import match
 
 LINK_WINDOW_US: Final = 1_000_000
 _LAYERS: Final = ""
-# Decoders of what the operating system says; everybody else is an enforcement layer.
-OS_FORMATS: Final = frozenset({"seatbelt", "linux-audit", "eslogger", "santa"})
 # How far back partners and what is repeated are looked for; about 20 MB.
 MAX_RECENT_ROWS: Final = 1 << 17
 MAX_RECENT_S: Final = 30.0

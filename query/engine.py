@@ -211,18 +211,35 @@ def _some(
 ) -> tuple[list[tuple[Any, ...]], int]:
     """One more than `limit` rows from the wanted end, nearest it first, and the rows looked at."""
     where, want, oldest = compile_request(request), limit + 1, request.oldest
-    tail = Clause(f"ORDER BY seq {'ASC' if oldest else 'DESC'} LIMIT ?", (want,))
-    query = Query(ROW_COLUMNS, where, tail)
     found: list[tuple[Any, ...]] = []
     searched = 0
     for look in looks(parts, oldest=oldest):
         if len(found) == want and not _may_hold_nearer(look[0], seq_of(found[-1]), oldest=oldest):
             break
         searched += sum(part.rows for part in look)
-        found += reader.rows(look, query)
+        found += _nearest(reader, look, where, want, oldest=oldest)
         found.sort(key=seq_of, reverse=not oldest)
         del found[want:]
     return found, searched
+
+
+def _nearest(
+    reader: Reader, look: Sequence[Part], where: Clause, want: int, *, oldest: bool
+) -> list[tuple[Any, ...]]:
+    """At most `want` matches from one end.
+
+    Which ones is asked first: to sort whole rows the engine would read every column of every match.
+    """
+    tail = Clause(f"ORDER BY seq {'ASC' if oldest else 'DESC'} LIMIT ?", (want,))
+    while True:
+        seqs = [seq for (seq,) in reader.rows(look, Query("seq", where, tail))]
+        if not seqs:
+            return []
+        span = Clause("seq BETWEEN ? AND ?", (min(seqs), max(seqs)))
+        found = reader.rows(look, Query(ROW_COLUMNS, all_of([span, where])))
+        # Fewer, if only now a file turned out to be damaged: it is known now.
+        if len(found) >= len(seqs):
+            return found
 
 
 def _may_hold_nearer(part: Part, seq: int, *, oldest: bool) -> bool:

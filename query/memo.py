@@ -6,9 +6,9 @@ from threading import Lock
 from typing import Any, Final
 
 # A group, a run's id in it and a report kept apart weigh 1 each, some 200 bytes.
-MAX_WEIGHT: Final = 400_000
+MAX_WEIGHT: Final = 600_000
 # What weighs more than this is counted anew each time: by paths, say.
-MAX_ENTRY_WEIGHT: Final = 50_000
+MAX_ENTRY_WEIGHT: Final = 100_000
 
 
 class Memo:

@@ -33,6 +33,11 @@ class Sums:
     first: int | None = None
     last: int | None = None
 
+    @property
+    def events(self) -> int:
+        """All of them, whatever was decided."""
+        return self.allow + self.deny + self.unknown + self.other
+
     def plus(self, more: "Sums") -> "Sums":
         """Both together."""
         return Sums(
@@ -79,6 +84,8 @@ class Partial:
     doubled: int = 0
     reporters: frozenset[str] = frozenset()
     loose: tuple[Loose, ...] = ()
+    # The keys by their counts, where somebody has sorted them.
+    ranking: tuple[Key, ...] | None = None
 
     @property
     def weight(self) -> int:
@@ -136,20 +143,30 @@ def counted(
     reader: Reader, parts: Sequence[Part], question: Question, sealed_upto: int, memo: Memo
 ) -> Partial:
     """The counts over all parts. TooManyReportsError."""
-    whole, edge, spool = _sorted(parts, question.window)
-    hours = _hours(question.window) if edge else None
-    total = _of_files(reader, whole, edge if hours else [], hours, question, memo)
-    fresh = [*edge, *spool]
-    if fresh:
-        where = all_of([question.base, *_window(question.window)])
-        if hours:
-            outside = any_of([Clause("seq > ?", (sealed_upto,)), not_(all_of(_window(hours)))])
-            where = all_of([where, outside])
-        total.add(_partial(reader, fresh, where, question))
+    files, fresh = apart(reader, parts, question, sealed_upto, memo)
+    total = replace(files, groups=dict(files.groups), ranking=None)
+    total.add(fresh)
     _resolve(reader, parts, question, total, memo)
     if not question.keys:
         total.groups.setdefault((), Sums())
     return total
+
+
+def apart(
+    reader: Reader, parts: Sequence[Part], question: Question, sealed_upto: int, memo: Memo
+) -> tuple[Partial, Partial]:
+    """The counts of files, which nobody may change, and those of what was asked anew."""
+    whole, edge, spool = _sorted(parts, question.window)
+    hours = _hours(question.window) if edge else None
+    files = _of_files(reader, whole, edge if hours else [], hours, question, memo)
+    rest = [*edge, *spool]
+    if not rest:
+        return files, Partial()
+    where = all_of([question.base, *_window(question.window)])
+    if hours:
+        outside = any_of([Clause("seq > ?", (sealed_upto,)), not_(all_of(_window(hours)))])
+        where = all_of([where, outside])
+    return files, _partial(reader, rest, where, question)
 
 
 def _of_files(
@@ -160,7 +177,7 @@ def _of_files(
     question: Question,
     memo: Memo,
 ) -> Partial:
-    """What files add to the counts, which is kept as a sum too; the caller may change it."""
+    """What files add to the counts, which is kept as a sum too."""
     paths = (tuple(p.path for p in whole), tuple(p.path for p in edge))
     key = ("files", reader.place, paths, hours, question.stable)
     known: Partial | None = memo.get(key)
@@ -172,7 +189,7 @@ def _of_files(
             known.add(_known(reader, part, question, hours, memo))
         if not _is_damaged(reader, [*whole, *edge]):
             memo.put(key, known, known.weight)
-    return replace(known, groups=dict(known.groups))
+    return known
 
 
 def _sorted(parts: Iterable[Part], window: Window) -> tuple[list[Part], list[Part], list[Part]]:

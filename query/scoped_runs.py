@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from audit_events.layout import StorePaths
+from audit_events.schema import OS_FORMATS
 from query.contracts import Request
 from query.engine import with_snapshot
 from query.predicates import Clause, all_of, not_, one_of
@@ -24,11 +25,17 @@ from query.snapshot import Snapshot
 # Runs whose events are looked at together.
 CHUNK_RUNS: Final = 64
 _COLUMNS: Final = ", ".join(Run.__dataclass_fields__)
+# As the collector counts (collector/hot.py): what the system tells of an operation is no other one.
+_TOLD_AGAIN: Final = (
+    f"coalesce({IS_REPORT.sql} AND format IN ({', '.join(map(repr, sorted(OS_FORMATS)))}), false)"
+)
+_NEITHER: Final = "decision IS NULL OR decision = 'unknown'"
 _SUMS: Final = (
-    "correlation_id, min(epoch_us(ts)), max(epoch_us(ts)), min(seq), max(seq),"
-    " coalesce(sum(count) FILTER (WHERE decision = 'allow'), 0)::BIGINT,"
-    " coalesce(sum(count) FILTER (WHERE decision = 'deny'), 0)::BIGINT,"
-    " coalesce(sum(count) FILTER (WHERE decision IS NULL OR decision = 'unknown'), 0)::BIGINT"
+    "correlation_id, min(epoch_us(ts)), max(epoch_us(ts)), min(seq), max(seq), "
+    + ", ".join(
+        f"coalesce(sum(count) FILTER (WHERE ({which}) AND NOT {_TOLD_AGAIN}), 0)::BIGINT"
+        for which in ("decision = 'allow'", "decision = 'deny'", _NEITHER)
+    )
 )
 _RULE: Final = "coalesce(policy_rule, '(' || enforcer || ')')"
 
@@ -102,8 +109,7 @@ def _recounted(
     if not claimed:
         return {}
     named = one_of("correlation_id", sorted(claimed))
-    # The collector does not count what two sources told twice.
-    where = all_of([named, one_of("sandbox", scope), not_(IS_REPORT)])
+    where = all_of([named, one_of("sandbox", scope)])
     found = _ask(snapshot, runs, Query(_SUMS, where, Clause("GROUP BY 1")), final)
     sums = {name: values for name, *values in found}
     names = ("first_ts", "last_ts", "first_seq", "last_seq", "allow", "deny", "other")
@@ -147,7 +153,9 @@ def _listed(snapshot: Snapshot, run: Run, request: Request, now: int, final: boo
 
 
 def _most_refused(snapshot: Snapshot, run: Run, scope: tuple[str, ...], final: bool) -> str | None:
-    refused = f"correlation_id = ? AND decision = 'deny' AND {_RULE} IS NOT NULL"
+    refused = (
+        f"correlation_id = ? AND decision = 'deny' AND {_RULE} IS NOT NULL AND NOT {_TOLD_AGAIN}"
+    )
     mine = Clause(refused, (run.correlation_id,))
     tail = Clause("GROUP BY 1 ORDER BY sum(count) DESC, 1 LIMIT 1")
     query = Query(_RULE, all_of([mine, one_of("sandbox", scope)]), tail)

@@ -11,9 +11,13 @@ from query.engine import with_snapshot
 from query.filters import compile_request
 from query.memo import Memo
 from query.partial import (
+    Key,
+    Partial,
     Question,
+    Sums,
     TooHeavyError,
     TooManyReportsError,
+    apart,
     counted,
     without_window,
 )
@@ -88,7 +92,7 @@ def _top(
         for axis in axes:
             known = None
             if memo is not None and not axis.is_list and request.window.clock == "event":
-                known = _added_up(reader, snapshot, parts, request, axis, memo)
+                known = _added_up(reader, snapshot, parts, request, axis, most, memo)
             if known is None:
                 known = _by_engine(reader, parts, request, axis, most)
             found[axis.name] = tuple(known[:most])
@@ -101,21 +105,40 @@ def _added_up(
     parts: Sequence[Part],
     request: Request,
     axis: Axis,
+    most: int,
     memo: Memo,
 ) -> list[Value] | None:
-    """All values of an axis by counts of files; None if that would hold too many."""
+    """The first values of an axis by counts of files; None if that would hold too many."""
     base = all_of([compile_request(without_window(request)), only_decisions(request)])
     question = Question(base, request.window, (axis.sql(),), merged=True, light=True)
     try:
-        found = counted(reader, parts, question, snapshot.sealed_upto, memo)
+        files, fresh = apart(reader, parts, question, snapshot.sealed_upto, memo)
+        if files.loose or fresh.loose:
+            files = counted(reader, parts, question, snapshot.sealed_upto, memo)
+            fresh = Partial()
     except (TooHeavyError, TooManyReportsError):
         return None
-    values = [
-        Value(key[0], s.allow + s.deny + s.unknown + s.other, s.deny, s.allow, s.first, s.last)
-        for key, s in found.groups.items()
-        if key[0] is not None and s.first is not None and s.last is not None
-    ]
-    return sorted(values, key=lambda one: (-one.events, one.value))
+    # Whatever is not among these is neither fresh nor frequent enough.
+    keys = {*fresh.groups, *_ranking(files)[: most + len(fresh.groups)]}
+    values = [_value(key, files.groups.get(key), fresh.groups.get(key)) for key in keys]
+    return sorted((one for one in values if one), key=lambda one: (-one.events, one.value))
+
+
+def _ranking(files: Partial) -> tuple[Key, ...]:
+    """The values by their counts, which is kept with them."""
+    if files.ranking is None:
+        named = [key for key in files.groups if key[0] is not None]
+        named.sort(key=lambda key: (-files.groups[key].events, key))
+        files.ranking = tuple(named)
+    return files.ranking
+
+
+def _value(key: Key, old: Sums | None, new: Sums | None) -> Value | None:
+    """Both counts of a value as one; None for no value."""
+    sums = old.plus(new) if old and new else old or new
+    if key[0] is None or sums is None or sums.first is None or sums.last is None:
+        return None
+    return Value(key[0], sums.events, sums.deny, sums.allow, sums.first, sums.last)
 
 
 def _by_engine(

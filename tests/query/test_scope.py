@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit_events.errors import UsageError
+from audit_events.schema import OS_FORMATS
 from query import engine
 from query.axes import axes
 from query.contracts import Request, Row, Window
@@ -34,6 +35,7 @@ drawn_rows = st.lists(
         {
             "sandbox": st.sampled_from(SANDBOXES),
             "source": st.sampled_from(["s1", "s2", "s3"]),
+            "format": st.sampled_from(["native", "seatbelt"]),
             "kind": st.sampled_from(["decision", "decision", "tool_call", "notice"]),
             "decision": st.sampled_from(["allow", "deny", None]),
             "path": st.sampled_from(["/w/a", "/w/b", None]),
@@ -92,8 +94,9 @@ def put_runs(store: StoreWriter, rows: Rows, owner: dict[str, str]) -> None:
     for name in {row["correlation_id"] for row in rows}:
         mine = [r for r in rows if r["correlation_id"] == name]
         times, seqs = [r["ts"] for r in mine], [r["seq"] for r in mine]
+        counted = [r for r in mine if r.get("link") != "report" or r["format"] not in OS_FORMATS]
         sums = [
-            sum(r.get("count", 1) for r in mine if r["decision"] == w)
+            sum(r.get("count", 1) for r in counted if r["decision"] == w)
             for w in ("allow", "deny", None)
         ]
         store.con.execute(
@@ -101,7 +104,9 @@ def put_runs(store: StoreWriter, rows: Rows, owner: dict[str, str]) -> None:
             (name, owner[name], min(times), max(times), min(seqs), max(seqs), *sums),
         )
         for rule in {r["policy_rule"] for r in mine if r.get("policy_rule")}:
-            denied = [r for r in mine if r["decision"] == "deny" and r.get("policy_rule") == rule]
+            denied = [
+                r for r in counted if r["decision"] == "deny" and r.get("policy_rule") == rule
+            ]
             if number := sum(r["count"] for r in denied):
                 store.con.execute("INSERT INTO run_rules VALUES (?, ?, ?)", (name, rule, number))
     for name in {row["sandbox"] for row in rows}:
