@@ -46,8 +46,10 @@ from policies.redact.engine import Redactor
 
 # Blocks between the sources and the flow; with the largest blocks 16 MiB.
 QUEUE_BLOCKS: Final = 8
-# One turn takes at most about 20,000 records; a native record is 100 to 250 bytes.
+# One turn takes at most about 20,000 records: a native record is 100 to 250 bytes; the second bound
+# is for lines of a few bytes, which cost as much each.
 TURN_BYTES: Final = 4 << 20
+TURN_LINES: Final = 1 << 15
 # A turn costs some milliseconds however few its rows: under a steady trickle turns keep this pace.
 PACE_S: Final = 0.012
 HEARTBEAT_S: Final = 2.0
@@ -258,9 +260,9 @@ class Collector:
         """What the sources said: at once when idle, at a steady pace under load."""
         emissions: list[Emission] = []
         ended: list[_Ended] = []
-        size = 0
+        size = lines = 0
         deadline = time.monotonic() + 0.25
-        while size < TURN_BYTES:
+        while size < TURN_BYTES and lines < TURN_LINES:
             try:
                 wait = max(
                     0.0, (self._last_turn + PACE_S if emissions else deadline) - time.monotonic()
@@ -272,7 +274,8 @@ class Collector:
                 ended.append(said)
             else:
                 emissions.append(said)
-                size += len(said.data) if isinstance(said, Block) else 0
+                data = said.data if isinstance(said, Block) else b""
+                size, lines = size + len(data), lines + data.count(b"\n")
         self._last_turn = time.monotonic()
         return emissions, ended
 

@@ -44,6 +44,8 @@ class Connection:
     track: Track | None = None
     cutter: LineCutter = field(default_factory=LineCutter)
     head: bytes = b""
+    # Read, and not this writer's turn yet.
+    pending: bytes = b""
     last_heard: float = 0.0
     # Since when a line is unfinished; None if none is.
     line_since: float | None = None

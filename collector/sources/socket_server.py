@@ -34,11 +34,10 @@ from collector.sources.socket_connection import (
     from_line,
 )
 from collector.sources.socket_path import close, listen, peer_uid
+from collector.sources.socket_share import READ_BYTES, first_lines, share_of
 from collector.sources.socket_track import Track, restored
 from collector.sources.socket_wakeup import Wakeup
 
-# What one writer may say before the next one's turn.
-READ_BYTES: Final = 128 * 1024
 MAX_WAIT_S: Final = 0.2  # how late a stop may be noticed
 # A line that was begun must end within this time, and so must the first words.
 MAX_LINE_S: Final = 30.0
@@ -115,7 +114,11 @@ class Server:
                 self._tracks[stream] = track
 
     def _turn(self) -> None:
-        for key, mask in self._selector.select(MAX_WAIT_S):
+        """One round: everybody who has something to say says a share of it."""
+        waiting = [connection for connection in self._connections if connection.pending]
+        told = self._selector.select(0 if waiting else MAX_WAIT_S)
+        share = share_of(len({*waiting, *(key.data for key, _ in told)}))
+        for key, mask in told:
             if self._stop.is_set():
                 return
             if key.fileobj is self._listener:
@@ -125,8 +128,13 @@ class Server:
             elif key.data in self._connections:
                 if mask & selectors.EVENT_WRITE:
                     self._send(key.data)
-                if mask & selectors.EVENT_READ:
-                    self._read(key.data)
+                if mask & selectors.EVENT_READ and not key.data.pending:
+                    self._read(key.data, share)
+        for connection in waiting:
+            if self._stop.is_set():
+                return
+            if connection in self._connections:
+                self._take(connection, connection.pending, share)
         now = time.monotonic()
         if now >= self._tidy_at:
             self._tidy_at = now + TIDY_S
@@ -185,7 +193,7 @@ class Server:
         self._end(quiet)
         return True
 
-    def _read(self, connection: Connection) -> None:
+    def _read(self, connection: Connection, share: int) -> None:
         try:
             data = connection.sock.recv(READ_BYTES)
         except BlockingIOError:
@@ -195,7 +203,12 @@ class Server:
         if not data:
             self._end(connection)
             return
+        self._take(connection, data, share)
+
+    def _take(self, connection: Connection, data: bytes, share: int) -> None:
+        """Hear a share of what was read; the rest waits for the next round."""
         connection.last_heard = time.monotonic()
+        data, connection.pending = first_lines(data, share)
         try:
             self._hear(connection, data)
         except ProtocolError as error:
@@ -303,6 +316,8 @@ class Server:
         self._drop(connection)
         if connection.track is not None:
             return
+        if connection.pending:
+            self._hear(connection, connection.pending)
         if connection.stage is Stage.FIRST:
             if not connection.head:
                 return
