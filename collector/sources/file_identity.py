@@ -99,11 +99,16 @@ class Trace:
     head_raw: bytes = b""
     last_raw: bytes = b""
     checkpoints: list[Print] = field(default_factory=list)
+    # Each new file is compared with all that is missing one: thousands of digests, always the same.
+    _print: Print | None = field(default=None, compare=False)
 
     @property
     def print(self) -> Print:
-        """The print at the end of what was read."""
-        return Print(self.end, self.prints.digest(self.head_raw), self.prints.digest(self.last_raw))
+        """The print at the end of what was read; `end` and what lies before it never change."""
+        if self._print is None:
+            digest = self.prints.digest
+            self._print = Print(self.end, digest(self.head_raw), digest(self.last_raw))
+        return self._print
 
     def advanced(self, data: bytes) -> "Trace":
         """A trace that ends after `data`; this one stays as it is."""

@@ -1,6 +1,7 @@
 """Which file is which stream: by inode while it stays, by content when it moves."""
 
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -271,9 +272,10 @@ class Registry:
 
     def _missing_one(self, candidate: Candidate, reader: Reader) -> Stream | None:
         heads: dict[int, bytes] = {}
+        most = sys.maxsize if candidate.packed else candidate.size
         for stream in list(self.missing.values()):
             known = stream.known
-            if known.end == 0 or (not candidate.packed and candidate.size < known.end):
+            if not 0 < known.end <= most:
                 continue
             size = min(HEAD_BYTES, known.end)
             if size not in heads:

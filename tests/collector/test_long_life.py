@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from collector.clock import Clocks, read_clocks
+from collector.sources.file_identity import Fingerprinter, ReadAt, Trace
 from tests.collector.logkit import until
 from tests.collector.storekit import House, environment, exact
 from tests.collector.test_clock import once_with
@@ -183,3 +184,31 @@ def test_a_sleep_is_a_notice_in_the_trail(tmp_path: Path) -> None:
     (told_,) = [text for text in house.seen().notices if "slept" in text]
     assert told_.startswith("the machine slept for 7,200 s")
     assert not [text for text in house.seen().notices if "was set" in text]
+
+
+class Counting(Fingerprinter):
+    """Says how many digests were taken."""
+
+    taken = 0
+
+    def digest(self, raw: bytes) -> bytes:
+        """One more."""
+        self.taken += 1
+        return super().digest(raw)
+
+
+def test_a_log_that_is_gone_is_known_again_without_new_digests() -> None:
+    """Each new file is compared with all that are gone; what was read on has another print."""
+    prints = Counting(b"k" * 32)
+    trace = Trace(prints).advanced(line(1))
+    first = trace.print
+    assert [trace.print for _ in range(100)] == [first] * 100
+    assert prints.taken == 2
+    more = trace.advanced(line(2))
+    assert more.print == Fingerprinter(b"k" * 32).of(reader(line(1) + line(2)), more.end)
+    assert more.print != first
+
+
+def reader(data: bytes) -> ReadAt:
+    """A file of these bytes."""
+    return lambda offset, size: data[offset : offset + size]
