@@ -1,8 +1,8 @@
 """The page's own questions at a steady rate, on a large archive that a collector is adding to.
 
 The service has one core. The collector shares it, or works on the other one beside the writer of
-the log and whoever asks: both are measured. Requests leave at fixed times whether or not earlier ones were answered, so a slow answer
-shows in the figures instead of slowing the asking down.
+the log and whoever asks: both are measured. Requests leave at fixed times whether or not earlier
+ones were answered, so a slow answer shows in the figures instead of slowing the asking down.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import big_store
@@ -33,7 +33,8 @@ OUT = HERE / "SERVE.md"
 SHARED, OWN = "0", "1"
 WARM_UP_S = 20.0
 COLUMNS = "seq,ts,kind,decision,sandbox,correlation_id,process,pid,resource,access,path,dst,target"
-DAY = "since=24h"
+# As the page: the whole minute in which the last 24 hours began.
+DAY = "since={day}"
 TOP_BY = "by=path&by=dst_host&by=process&by=policy_rule"
 # What the page asks when it is opened, and when somebody narrows it; (weight, name, path).
 QUESTIONS = (
@@ -42,7 +43,7 @@ QUESTIONS = (
     (3, "top denied, 24 h", f"/v1/top?{TOP_BY}&decision=deny&n=8&{DAY}"),
     (2, "timeline of refusals, 24 h", f"/v1/counts?by=decision&bucket=auto&decision=deny&{DAY}"),
     (2, "refusals of a sandbox", f"/v1/events?limit=200&decision=deny&sandbox=agent-3&{DAY}"),
-    (1, "timeline, 20 days", "/v1/counts?by=decision&bucket=auto&since=20d"),
+    (1, "timeline, 20 days", "/v1/counts?by=decision&bucket=auto&since={days}"),
     (1, "gaps", f"/v1/gaps?{DAY}"),
     (1, "status", "/v1/status"),
     (1, "runs", "/v1/runs?limit=50"),
@@ -153,6 +154,7 @@ async def ask(base: str, token: str, store: Path, rate: int, seconds: float) -> 
             await asyncio.sleep(max(start + n / rate - time.perf_counter(), 0))
             name, path = names[n * 7 % len(names)]
             url = path.replace("{newest}", str(newest - n % 1000))
+            url = url.replace("{day}", minute(1)).replace("{days}", minute(20))
             tasks.append(asyncio.create_task(one(http, name, url, found)))
         await asyncio.gather(*tasks)
     return found
@@ -166,6 +168,12 @@ async def one(http: httpx.AsyncClient, name: str, url: str, found: Asked) -> Non
     found.ms.setdefault(name, []).append(spent)
     if answer.status_code != 200:
         found.failed.append(f"{answer.status_code} {name}: {answer.text[:200]}")
+
+
+def minute(days: int) -> str:
+    """The whole minute so many days ago."""
+    at = datetime.now(UTC) - timedelta(days=days)
+    return at.replace(second=0, microsecond=0).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def free_port() -> int:

@@ -24,23 +24,28 @@ class Decoded:
 
     def __init__(self, most_bytes: int = MAX_BYTES) -> None:
         self._most = most_bytes
-        self._held: OrderedDict[Hashable, Any] = OrderedDict()
+        self._held: OrderedDict[Hashable, tuple[int, list[Any]]] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
+        # What was asked for last: the questions of one request are about the same batches.
+        self._last: tuple[Hashable, list[Any]] | None = None
 
     def tables(self, snapshot: Snapshot, batches: Sequence[Part]) -> list[Any]:
         """The batches' rows, one table for each set of columns; StorageError for a damaged one."""
         import pyarrow as pa
 
         # A batch never changes but when secrets are purged from it, which is counted.
-        changed = snapshot.con.execute(
-            "SELECT value FROM meta WHERE key = 'spool_changes'"
-        ).fetchone()
-        place = (str(snapshot.paths.root), changed and changed[0])
+        place = (str(snapshot.paths.root), snapshot.spool_changes())
+        key = (place, tuple((part.min_seq, part.max_seq) for part in batches))
+        last = self._last
+        if last is not None and last[0] == key:
+            return last[1]
         groups: dict[tuple[str, ...], list[Any]] = {}
         for table in self._pieces(snapshot, batches, place):
             groups.setdefault(tuple(table.schema.names), []).append(table)
-        return [pa.concat_tables(tables) for tables in groups.values()]
+        tables = [pa.concat_tables(found) for found in groups.values()]
+        self._last = (key, tables)
+        return tables
 
     def _pieces(
         self, snapshot: Snapshot, batches: Sequence[Part], place: Hashable
@@ -78,13 +83,15 @@ class Decoded:
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
-            return self._held.get(key)
+            return self._held.get(key, (0, None))[1]
 
     def _put(self, key: Hashable, tables: list[Any]) -> None:
+        # Arrow adds up every buffer for it, which takes longer than all else here.
+        size = sum(table.nbytes for table in tables)
         with self._lock:
             self._forget(key)
-            self._held[key] = tables
-            self._bytes += _size(tables)
+            self._held[key] = size, tables
+            self._bytes += size
             while self._bytes > self._most and len(self._held) > 1:
                 self._forget(next(iter(self._held)))
 
@@ -93,12 +100,7 @@ class Decoded:
             self._forget(key)
 
     def _forget(self, key: Hashable) -> None:
-        held = self._held.pop(key, None)
-        self._bytes -= _size(held) if held else 0
-
-
-def _size(tables: Sequence[Any]) -> int:
-    return sum(table.nbytes for table in tables)
+        self._bytes -= self._held.pop(key, (0, None))[0]
 
 
 def _join(tables: Sequence[Any]) -> list[Any]:

@@ -1,22 +1,22 @@
 """Counts put together from counts of single files, which never change and so need no second look.
 
 A file that lies in the window as a whole is counted without it, so that its counts stay good while
-the window moves on; of a file at the window's edge the whole hours are kept, and the rest is asked
-anew, as the spool is. A report whose event lies in another file is kept apart (`Loose`) until that
-event is looked for.
+the window moves on; of a file at the window's edge the whole minutes are kept, and the rest is
+asked anew. The spool only grows until it is sealed, so what came since is added. A report whose
+event lies elsewhere is kept apart (`Loose`) until that event is looked for.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from query.calendar import HOUR_US
+from query.calendar import MINUTE_US
 from query.contracts import Request, Window
 from query.memo import MAX_ENTRY_WEIGHT, Memo
-from query.predicates import Clause, all_of, any_of, not_
+from query.predicates import Clause, all_of, not_
 from query.reader import Query, Reader
 from query.reports import IS_REPORT, told_twice
-from query.snapshot import Part
+from query.snapshot import Part, Snapshot
 
 Key = tuple[Any, ...]
 
@@ -140,10 +140,10 @@ class Question:
 
 
 def counted(
-    reader: Reader, parts: Sequence[Part], question: Question, sealed_upto: int, memo: Memo
+    reader: Reader, snapshot: Snapshot, parts: Sequence[Part], question: Question, memo: Memo
 ) -> Partial:
     """The counts over all parts. TooManyReportsError."""
-    files, fresh = apart(reader, parts, question, sealed_upto, memo)
+    files, fresh = apart(reader, snapshot, parts, question, memo)
     total = replace(files, groups=dict(files.groups), ranking=None)
     total.add(fresh)
     _resolve(reader, parts, question, total, memo)
@@ -153,40 +153,66 @@ def counted(
 
 
 def apart(
-    reader: Reader, parts: Sequence[Part], question: Question, sealed_upto: int, memo: Memo
+    reader: Reader, snapshot: Snapshot, parts: Sequence[Part], question: Question, memo: Memo
 ) -> tuple[Partial, Partial]:
-    """The counts of files, which nobody may change, and those of what was asked anew."""
+    """The counts of files and those of what is newer or at an edge; nobody may change either."""
     whole, edge, spool = _sorted(parts, question.window)
-    hours = _hours(question.window) if edge else None
-    files = _of_files(reader, whole, edge if hours else [], hours, question, memo)
-    rest = [*edge, *spool]
-    if not rest:
-        return files, Partial()
-    where = all_of([question.base, *_window(question.window)])
-    if hours:
-        outside = any_of([Clause("seq > ?", (sealed_upto,)), not_(all_of(_window(hours)))])
-        where = all_of([where, outside])
-    return files, _partial(reader, rest, where, question)
+    inner = _inner(question.window) if edge else None
+    files = _of_files(reader, whole, edge if inner else [], inner, question, memo)
+    fresh = _of_spool(reader, snapshot, spool, question, memo)
+    if edge and inner != question.window:
+        where = all_of([question.base, *_window(question.window)])
+        if inner:
+            where = all_of([where, not_(all_of(_window(inner)))])
+        fresh = replace(fresh, groups=dict(fresh.groups))
+        fresh.add(_partial(reader, edge, where, question))
+    return files, fresh
+
+
+def _of_spool(
+    reader: Reader,
+    snapshot: Snapshot,
+    spool: Sequence[Part],
+    question: Question,
+    memo: Memo,
+) -> Partial:
+    """What is not in a file yet; of what was counted before only the later rows are asked."""
+    base, held = question.base, [part for part in snapshot.parts if part.path is None]
+    if not all(_inside(part.min_ts, part.max_ts, question.window) for part in held):
+        return _partial(reader, spool, all_of([base, *_window(question.window)]), question)
+    place = (reader.place, snapshot.spool_changes(), snapshot.sealed_upto)
+    key = ("spool", place, question.stable)
+    after, known = memo.get(key) or (snapshot.sealed_upto, Partial())
+    if after > snapshot.last_seq:  # somebody asked later, and was quicker
+        after, known = snapshot.sealed_upto, Partial()
+    later = [part for part in held if part.max_seq > after]
+    if not later:
+        return known
+    where = all_of([base, Clause("seq > ?", (after,))])
+    found = replace(known, groups=dict(known.groups))
+    found.add(_partial(reader, later, where, question))
+    memo.put(key, (snapshot.last_seq, found), found.weight)
+    return found
 
 
 def _of_files(
     reader: Reader,
     whole: Sequence[Part],
     edge: Sequence[Part],
-    hours: Window | None,
+    minutes: Window | None,
     question: Question,
     memo: Memo,
 ) -> Partial:
     """What files add to the counts, which is kept as a sum too."""
     paths = (tuple(p.path for p in whole), tuple(p.path for p in edge))
-    key = ("files", reader.place, paths, hours, question.stable)
+    key = ("files", reader.place, paths, minutes, question.stable)
     known: Partial | None = memo.get(key)
     if known is None:
         known = Partial()
         for part in whole:
             known.add(_known(reader, part, question, None, memo))
         for part in edge:
-            known.add(_known(reader, part, question, hours, memo))
+            known.add(_known(reader, part, question, minutes, memo))
         if not _is_damaged(reader, [*whole, *edge]):
             memo.put(key, known, known.weight)
     return known
@@ -198,17 +224,15 @@ def _sorted(parts: Iterable[Part], window: Window) -> tuple[list[Part], list[Par
     edge: list[Part] = []
     spool: list[Part] = []
     for part in parts:
-        inside = (window.since is None or part.min_ts >= window.since) and (
-            window.until is None or part.max_ts < window.until
-        )
+        inside = _inside(part.min_ts, part.max_ts, window)
         (spool if part.path is None else whole if inside else edge).append(part)
     return whole, edge, spool
 
 
-def _hours(window: Window) -> Window | None:
-    """The whole hours of a window; None if there are none."""
-    since = None if window.since is None else -(-window.since // HOUR_US) * HOUR_US
-    until = None if window.until is None else window.until // HOUR_US * HOUR_US
+def _inner(window: Window) -> Window | None:
+    """The whole minutes of a window; None if there are none."""
+    since = None if window.since is None else -(-window.since // MINUTE_US) * MINUTE_US
+    until = None if window.until is None else window.until // MINUTE_US * MINUTE_US
     if since is not None and until is not None and since >= until:
         return None
     return Window(since, until)
@@ -222,14 +246,14 @@ def _window(window: Window) -> list[Clause]:
 
 
 def _known(
-    reader: Reader, part: Part, question: Question, hours: Window | None, memo: Memo
+    reader: Reader, part: Part, question: Question, minutes: Window | None, memo: Memo
 ) -> Partial:
-    key = ("file", reader.place, part.path, hours, question.stable)
+    key = ("file", reader.place, part.path, minutes, question.stable)
     found: Partial | None = memo.get(key)
     if found is _HEAVY:
         raise TooHeavyError
     if found is None:
-        where = all_of([question.base, *(_window(hours) if hours else [])])
+        where = all_of([question.base, *(_window(minutes) if minutes else [])])
         found = _partial(reader, [part], where, question)
         if question.light and found.weight > MAX_ENTRY_WEIGHT:
             memo.put(key, _HEAVY, 1)
@@ -297,7 +321,7 @@ def _resolve(
     times = _partners(reader, parts, question, linked, memo)
     for one in total.loose:
         at = None if one.linked is None else times[one.linked]
-        if at is not None and _inside(at, question.window):
+        if at is not None and _inside(at, at, question.window):
             total.doubled += 1
             total.reporters |= {one.who}
         else:
@@ -305,9 +329,9 @@ def _resolve(
     total.loose = ()
 
 
-def _inside(at: int, window: Window) -> bool:
-    return (window.since is None or at >= window.since) and (
-        window.until is None or at < window.until
+def _inside(first: int, last: int, window: Window) -> bool:
+    return (window.since is None or first >= window.since) and (
+        window.until is None or last < window.until
     )
 
 

@@ -92,6 +92,11 @@ class Snapshot:
         ).fetchone()
         return bytes(row[0])
 
+    def spool_changes(self) -> Any:
+        """Differs once stored rows of the spool were changed: secrets are purged from them."""
+        row = self.con.execute("SELECT value FROM meta WHERE key = 'spool_changes'").fetchone()
+        return row and row[0]
+
     def gaps(self, window: Window | None = None) -> tuple[Gap, ...]:
         """The gaps that overlap the window, oldest first; all without one."""
         return read_gaps(self.con, window)

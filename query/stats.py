@@ -193,7 +193,7 @@ def _remembered(
     keys = tuple(axis.sql(times if axis.size else None) for axis in counting.axes)
     question = Question(base, request.window, keys, counting.merged)
     with Reader(snapshot, parts, final=final) as reader:
-        found = counted(reader, parts, question, snapshot.sealed_upto, memo)
+        found = counted(reader, snapshot, parts, question, memo)
         if len(found.groups) > MAX_GROUPS:
             raise _too_many()
         total = functools.reduce(Sums.plus, found.groups.values(), Sums())

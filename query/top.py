@@ -1,7 +1,9 @@
 """The most frequent values of columns, by one question a column over one snapshot."""
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from audit_events.layout import StorePaths
@@ -112,16 +114,18 @@ def _added_up(
     base = all_of([compile_request(without_window(request)), only_decisions(request)])
     question = Question(base, request.window, (axis.sql(),), merged=True, light=True)
     try:
-        files, fresh = apart(reader, parts, question, snapshot.sealed_upto, memo)
+        files, fresh = apart(reader, snapshot, parts, question, memo)
         if files.loose or fresh.loose:
-            files = counted(reader, parts, question, snapshot.sealed_upto, memo)
+            files = counted(reader, snapshot, parts, question, memo)
             fresh = Partial()
     except (TooHeavyError, TooManyReportsError):
         return None
-    # Whatever is not among these is neither fresh nor frequent enough.
-    keys = {*fresh.groups, *_ranking(files)[: most + len(fresh.groups)]}
-    values = [_value(key, files.groups.get(key), fresh.groups.get(key)) for key in keys]
-    return sorted((one for one in values if one), key=lambda one: (-one.events, one.value))
+    # Of what is not fresh only the most frequent can be among the first.
+    old = islice((key for key in _ranking(files) if key not in fresh.groups), most)
+    values = (_value(key, files.groups.get(key), fresh.groups.get(key)) for key in
+              (*fresh.groups, *old))  # fmt: skip
+    named = (one for one in values if one)
+    return heapq.nsmallest(most, named, key=lambda one: (-one.events, one.value))
 
 
 def _ranking(files: Partial) -> tuple[Key, ...]:

@@ -184,14 +184,45 @@ def test_a_file_is_counted_once_while_the_window_moves(make_store: Any, monkeypa
 
     monkeypatch.setattr(module, "_partial", spy)
     memo = Memo()
-    for minute in (0, 1, 2):
-        window = Window(START + HOUR // 2 + minute * 60_000_000)
+    for number in (1, 2, 3):
+        window = Window(START + HOUR // 2 + number * 10_000_000)
         found = stats(store.paths, Request(window=window), Counting(), memo)
         assert found.total.values["allow"] == len([r for r in rows if r["ts"] >= window.since])
     first, *later = asked[:3], *asked[3:]
     assert len(first) == 3
     assert len(later) == 2
     assert all(len(paths) == 1 for paths in later)
+
+
+def test_of_the_spool_only_what_came_since_is_asked(make_store: Any, monkeypatch: Any) -> None:
+    """Until a seal, or until an event is older than the window: then all of it is."""
+    rows = [event(n, ts=START + n * 1_000_000) for n in range(1, 30)]
+    trail = Trail(make_store([]), rows)
+    asked: list[int] = []
+    partial = module._partial
+
+    def spy(reader: Any, parts: Any, where: Any, question: Any) -> Any:
+        asked.append(sum(part.rows for part in parts))
+        return partial(reader, parts, where, question)
+
+    monkeypatch.setattr(module, "_partial", spy)
+    memo = Memo()
+
+    def ask(since: int) -> int:
+        request = Request(window=Window(since))
+        allowed: int = stats(trail.store.paths, request, Counting(), memo).total.values["allow"]
+        return allowed
+
+    for number in (3, 6, 9):
+        trail.do("append")
+        assert ask(START) == number
+    assert ask(START + 5_000_000) == 5
+    assert ask(START) == 9
+    assert asked == [3, 3, 3, 6]
+    trail.do("seal")
+    trail.do("append")
+    assert ask(START) == 12
+    assert asked[4:] == [9, 3]
 
 
 def test_what_is_kept_has_a_bound() -> None:

@@ -11,7 +11,7 @@ import { noteEvent, noteStream } from "./strip.js";
 import { Table } from "./table.js";
 import { shown } from "./text.js";
 import { Timeline } from "./timeline.js";
-import { bounds, onZone, zoneId } from "./times.js";
+import { bounds, onZone, steady, zoneId } from "./times.js";
 import { failTops, showTops, startTops, topParams } from "./top.js";
 
 const REFRESH_MS = 30_000; // counts and top lists of a live window
@@ -76,7 +76,7 @@ export async function ask() {
 function asked({ params, window }) {
   const since = window.since ?? (state.since === "all" || window.until ? "" : state.since);
   const until = window.until ?? (window.since ? "" : state.until);
-  return { filters: params, params: [...params, ...(window.tz ? [] : [["tz", zoneId()]]), ...(since ? [["since", since]] : []), ...(until ? [["until", until]] : []), ...Object.entries(window).filter(([name]) => !["since", "until"].includes(name))], since, until };
+  return { filters: params, params: [...params, ...(window.tz ? [] : [["tz", zoneId()]]), ...(since ? [["since", steady(since)]] : []), ...(until ? [["until", until]] : []), ...Object.entries(window).filter(([name]) => !["since", "until"].includes(name))], since, until };
 }
 
 async function list(signal) {

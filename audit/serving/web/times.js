@@ -82,6 +82,15 @@ export function spanMs(text) {
   return [...text.matchAll(/(\d+)([smhdw])/g)].reduce((sum, [, count, unit]) => sum + count * UNITS[unit] * 1000, 0);
 }
 
+/**
+ * `24h` as the whole minute it began in, anything else as it stands. Every question of that minute
+ * is then about the same window, and the service counts only what came since the last one.
+ */
+export function steady(text, now = Date.now()) {
+  const back = spanMs(text);
+  return back === null ? text : new Date(Math.floor((now - back) / 60_000) * 60_000).toISOString();
+}
+
 /** The bounds of the chosen window in ms; null where open. */
 export function bounds({ since, until }, now = Date.now()) {
   const at = (text) => {
