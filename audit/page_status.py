@@ -27,12 +27,16 @@ IDLE_AFTER_US: Final = 60_000_000
 _GOOD: Final = frozenset({"healthy", "running", "ok", "idle", "reading"})
 # Less than this holds no commit with its journal: the collector waits, its sources run ahead.
 MIN_FREE_BYTES: Final = 1 << 20
+# A disk that lasts longer is nobody's worry now.
+WORRY_DAYS: Final = 365
 
 
-def status_lines(found: Status, disk_free: int, title: str, paper: Paper) -> list[str]:
-    """The page; `title` is its first line."""
+def status_lines(
+    found: Status, disk_free: int, title: str, paper: Paper, log: str | None = None
+) -> list[str]:
+    """The page; `title` is its first line, `log` the command that shows the collector's log."""
     lines = [*wrapped(title, paper.columns), ""]
-    for parts in _parts(found, disk_free, paper):
+    for parts in _parts(found, disk_free, paper, log):
         lines += flowed(parts, paper.columns, _DETAIL)
     lines += ["", "completeness of the last 24 h"]
     for parts, indent in _completeness(found.completeness, paper):
@@ -41,9 +45,9 @@ def status_lines(found: Status, disk_free: int, title: str, paper: Paper) -> lis
     return [line.rstrip() for line in lines]
 
 
-def _parts(found: Status, disk_free: int, paper: Paper) -> Iterator[list[Part]]:
+def _parts(found: Status, disk_free: int, paper: Paper, log: str | None) -> Iterator[list[Part]]:
     """A line for each part of the machine."""
-    yield _line("collector", *_collector(found, paper.now))
+    yield _line("collector", *_collector(found, paper.now, log))
     good = sum(is_good(source, found) for source in found.sources)
     whole = good == len(found.sources)
     state = "healthy" if whole and found.sources else "DEGRADED" if found.sources else "NONE"
@@ -51,7 +55,7 @@ def _parts(found: Status, disk_free: int, paper: Paper) -> Iterator[list[Part]]:
     for source in found.sources:
         yield _source(source, found, paper)
     room = "healthy" if has_room(disk_free) else "FULL"
-    yield _line("store", room, _waiting(found, paper.now))
+    yield _line("store", room, *_waiting(found, paper.now))
     yield from _archive(found, disk_free)
     for cursor in found.cursors:
         moved = times.moment(cursor.updated_at, paper.zone, paper.now)
@@ -91,13 +95,13 @@ def _line(name: str, state: str, *details: str | Part) -> list[Part]:
     return [(0, name), (_STATE, state), *found]
 
 
-def _collector(found: Status, now: int) -> tuple[str, str]:
+def _collector(found: Status, now: int, log: str | None) -> tuple[str, str]:
     collector = found.collector
     state = COLLECTOR_WORDS[collector.state]
     if collector.state != "running":
         return state, ended(collector, now)
     up = times.duration(max(now - (collector.started or now), 0))
-    text = f"pid {collector.pid}, up {up}"
+    text = f"pid {collector.pid}, up {up}" + (f", log: {log}" if log else "")
     if collector.version not in (None, VERSION):
         text += f", is {collector.version}, not {VERSION}: sandtrail service restart"
     return state, text
@@ -126,12 +130,23 @@ def _behind(source: SourceState, now: int) -> str:
     return f"{times.spoken(quiet)} behind"
 
 
-def _waiting(found: Status, now: int) -> str:
-    waiting = found.waiting
+def _waiting(found: Status, now: int) -> Iterator[Part]:
+    waiting, seal = found.waiting, _next_seal(found, now)
     text = f"{times.count(waiting.events)} events waiting"
     if waiting.oldest_at is not None:
         text += f", oldest {times.spoken(max(now - waiting.oldest_at, 0))}"
-    return text
+    yield _DETAIL, text + "," * bool(seal)
+    if seal:
+        yield 0, seal
+
+
+def _next_seal(found: Status, now: int) -> str:
+    """By age; many events are sealed earlier."""
+    after_s, oldest = found.collector.seal_after_s, found.waiting.oldest_at
+    if after_s is None or oldest is None or found.collector.state != "running":
+        return ""
+    left = oldest + int(after_s * 1e6) - now
+    return f"next seal in {times.spoken(left)}" if left > 0 else "next seal now"
 
 
 def _archive(found: Status, disk_free: int) -> Iterator[list[Part]]:
@@ -147,7 +162,18 @@ def _archive(found: Status, disk_free: int) -> Iterator[list[Part]]:
             f"{days}, {times.count(archive.events)} events, {times.size(archive.bytes)},"
             f" {each:.1f} B an event",
         )
-    yield _line("", "", f"disk {times.size(disk_free)} free")
+    yield _line("", "", _growth(found, disk_free))
+
+
+def _growth(found: Status, disk_free: int) -> str:
+    """What is known of tomorrow; an archive that drops old days does not fill the disk."""
+    free, a_day = f"disk {times.size(disk_free)} free", found.archive.bytes_a_day
+    if not a_day:
+        return free
+    left = disk_free // a_day
+    worry = left < WORRY_DAYS and not found.archive.removed_days
+    days = f", {left} day{'s' * (left != 1)} left" if worry else ""
+    return f"grows {times.size(a_day)} a day; {free}{days}"
 
 
 def _completeness(found: Completeness, paper: Paper) -> Iterator[tuple[list[Part], int]]:

@@ -16,7 +16,8 @@ from audit import wiring
 from audit.call import Call
 from audit.quoting import quoted
 from audit.say import Voice
-from audit.service_files import LABEL, UNIT, Manager, Service, text_of
+from audit.service_files import Manager, Service, text_of
+from audit.service_place import LABEL, UNIT, service_path
 from audit_events.errors import Exit, SettingsError, StorageError, UsageError
 from audit_events.layout import StorePaths
 from audit_events.version import VERSION
@@ -70,15 +71,7 @@ class Ground:
     @property
     def path(self) -> Path:
         """The file of the service."""
-        if self.manager == "launchd":
-            base = self.root / "Library/LaunchDaemons" if self.system else (
-                self.home / "Library/LaunchAgents"
-            )  # fmt: skip
-            return base / f"{LABEL}.plist"
-        base = self.root / "etc/systemd/system" if self.system else (
-            self.home / ".config/systemd/user"
-        )  # fmt: skip
-        return base / UNIT
+        return service_path(self.home, system=self.system, platform=self.platform, root=self.root)
 
     @property
     def log(self) -> Path | None:

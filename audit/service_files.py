@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from audit.service_place import LABEL, UNIT
 from audit_events.errors import UsageError
 
 Manager = Literal["launchd", "systemd"]
-LABEL: Final = "com.sandtrail.collector"
-UNIT: Final = "sandtrail.service"
 # A collector was seen at 550 MB and its compaction, a process of its own for some seconds, at
 # 0.8 GB (bench/SOAK.md); beyond the second figure something is wrong.
 MEMORY_HIGH: Final = "1500M"

@@ -12,6 +12,7 @@ from audit import render_time as times
 from audit import screen as output
 from audit.call import Call
 from audit_events.errors import Exit
+from audit_events.layout import StorePaths
 from query.times import display_zone, window
 
 
@@ -37,8 +38,20 @@ def status(call: Call, *, check: bool = False, json: bool = False) -> Exit:
         title = dot.join((*parts, times.full(now, zone)))
         columns = screen.columns if screen.terminal else None
         paper = Paper(call.prog, now, zone, screen.glyphs, columns)
-        output.put(page_status.status_lines(found, free, title, paper))
+        log = _log_command(call.prog, store)
+        output.put(page_status.status_lines(found, free, title, paper, log))
     return verdict if check else Exit.DONE
+
+
+def _log_command(prog: str, store: "reads.Store") -> str | None:
+    """What shows the collector's log, where a service is installed for this store's owner."""
+    from pathlib import Path
+
+    from audit.service_place import log_command
+
+    if not isinstance(store, StorePaths):
+        return None
+    return log_command(prog, Path.home(), system=store.root == wiring.system_data())
 
 
 def gaps(

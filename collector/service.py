@@ -344,7 +344,7 @@ class Collector:
         words = {
             "pid": os.getpid(), "version": self._plan.version, "host": self._plan.host,
             "started": self._started_us, "heartbeat": micros,
-            "stopped": micros if stopped else None,
+            "stopped": micros if stopped else None, "seal_after_s": self._plan.limits.age_s,
         }  # fmt: skip
         updates = [self.flow.source_update(state) for state in self.flow.sources.values()]
         try:

@@ -3,11 +3,15 @@
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 from audit_events.layout import StorePaths
 from query.contracts import Gap, Window
 from query.snapshot import SourceState, number, read_gaps, read_meta, read_sources, reading
 from query.views import DAY_US, HOUR_US, Collector, Cursor, collector_of, cursors
+
+_GROWTH_DAYS: Final = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,10 @@ class Archive:
     first_date: str | None
     last_date: str | None
     min_seq: int | None
+    # Of the last seven whole days (UTC), None before the first one is over.
+    bytes_a_day: int | None = None
+    # Days that were removed in that time.
+    removed_days: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ def status(store: StorePaths, now: int, midnight: int, period: int = DAY_US) -> 
             sources=read_sources(con),
             stored_today=_stored(con, midnight),
             waiting=_waiting(con, number(meta, "sealed_upto")),
-            archive=_archive(con),
+            archive=_archive(con, now),
             cursors=cursors(store),
             completeness=_completeness(con, now - period, now),
         )
@@ -100,12 +108,41 @@ def _waiting(con: sqlite3.Connection, sealed_upto: int) -> Waiting:
     return Waiting(events, oldest)
 
 
-def _archive(con: sqlite3.Connection) -> Archive:
+def _archive(con: sqlite3.Connection, now: int) -> Archive:
     row = con.execute(
         "SELECT count(DISTINCT date), count(*), coalesce(sum(rows), 0), coalesce(sum(bytes), 0),"
         " min(date), max(date), min(min_seq) FROM files"
     ).fetchone()
-    return Archive(*row)
+    (removed,) = con.execute(
+        "SELECT count(DISTINCT date) FROM removals WHERE at >= ?", (now - _GROWTH_DAYS * DAY_US,)
+    ).fetchone()
+    days, files, events, size, first, last, min_seq = row
+    return Archive(
+        days, files, events, size, first, last, min_seq, _bytes_a_day(con, now, first), removed
+    )
+
+
+def _bytes_a_day(con: sqlite3.Connection, now: int, first_date: str | None) -> int | None:
+    """What the archive grew by; the day that it began with is not whole."""
+    if first_date is None:
+        return None
+    today = _utc_day(now)
+    try:
+        began = date.fromisoformat(first_date) + timedelta(days=1)
+    except (ValueError, OverflowError):  # somebody else's name for a folder
+        return None
+    since = max(began, today - timedelta(days=_GROWTH_DAYS))
+    if since >= today:
+        return None
+    (grown,) = con.execute(
+        "SELECT coalesce(sum(bytes), 0) FROM files WHERE date >= ? AND date < ?",
+        (since.isoformat(), today.isoformat()),
+    ).fetchone()
+    return int(grown) // (today - since).days
+
+
+def _utc_day(now: int) -> date:
+    return datetime.fromtimestamp(now / 1e6, UTC).date()
 
 
 def _completeness(con: sqlite3.Connection, since: int, until: int) -> Completeness:

@@ -34,6 +34,8 @@ class Collector:
     started: int | None = None
     heartbeat: int | None = None
     stopped: int | None = None
+    # Age at which it seals what waits.
+    seal_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,9 @@ def newest_seq(store: StorePaths) -> int:
         return number(read_meta(con), "last_seq")
 
 
+_TOLD = ("pid", "version", "started", "heartbeat", "stopped", "seal_after_s")
+
+
 def collector_of(meta: Mapping[str, Any], now: int) -> Collector:
     """Who collects at `now` (µs), as the store's own facts say."""
     try:
@@ -125,8 +130,7 @@ def collector_of(meta: Mapping[str, Any], now: int) -> Collector:
         told = {}
     if not isinstance(told, dict) or not told:
         return Collector("never")
-    known = {key: told.get(key) for key in ("pid", "version", "started", "heartbeat", "stopped")}
-    return Collector(_collector_state(told, now), **known)
+    return Collector(_collector_state(told, now), **{key: told.get(key) for key in _TOLD})
 
 
 def _collector_state(told: Mapping[str, Any], now: int) -> CollectorState:

@@ -49,7 +49,7 @@ def busy(root: Path) -> StoryStore:
     """A collector at work with three sources, one of them gone, and an export."""
     store = StoryStore(root, whole_run())
     put_policy(store)
-    store.collector(pid=1, heartbeat=NOW - 1_000_000)
+    store.collector(pid=1, heartbeat=NOW - 1_000_000, seal_after_s=180.0)
     store.source("openclaw", "healthy", location="/x/decisions.jsonl",
                  last_read_at=NOW - 1_200_000)  # fmt: skip
     store.source("socket", "healthy", location="/x/collector.sock",

@@ -11,6 +11,7 @@ from audit import page_status, reads
 from audit.main import run
 from audit.paper import Paper
 from audit.render_style import UNICODE
+from audit.service_place import service_path
 from audit_events.version import VERSION
 from exporters.cursor import advance
 from tests.audit.story import ADMIN, NOW, StoryStore, at
@@ -101,6 +102,88 @@ def test_status_tells_each_part_and_ends_with_a_verdict(busy: StoryStore) -> Non
         "  clocks            0 events with an impossible time",
         "so: what openclaw, socket reported is complete; what unified-log reported is not",
     ]
+
+
+@pytest.mark.parametrize(
+    ("collector", "told"),
+    [
+        ({"seal_after_s": 180.0}, ", next seal in 1 m 3 s"),
+        ({"seal_after_s": 60.0}, ", next seal now"),
+        ({}, ""),
+        ({"seal_after_s": 180.0, "stopped": NOW - 1}, ""),
+        ({"seal_after_s": 180.0, "heartbeat": NOW - 3_600_000_000}, ""),
+    ],
+)
+def test_status_says_when_the_buffer_is_sealed(
+    busy: StoryStore, collector: dict[str, object], told: str
+) -> None:
+    """As the collector's own settings have it, while it is at work."""
+    busy.collector(**collector)
+    lines = status_of(busy, 1 << 40)
+    assert f"store          healthy      231 events waiting, oldest 1 m 56 s{told}" in lines
+
+
+DAYS = [("2026-07-10", 9e9), ("2026-07-21", 14e6), ("2026-07-27", 7e6), ("2026-07-28", 8e9)]
+
+
+def archived(store: StoryStore, days: list[tuple[str, float]]) -> None:
+    """A file of so many bytes in each of these partitions."""
+    for seq, (day, size) in enumerate(days, 1):
+        row = (f"date={day}/x", day, 1, int(size), 0, 0, 0, 0, seq, seq, 1)
+        store.con.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def status_of(store: StoryStore, disk_free: float) -> list[str]:
+    """The page where there is room."""
+    found = reads.status(store.paths, NOW, at("00:00"))
+    paper = Paper("audit", NOW, UTC, UNICODE, 120)
+    return page_status.status_lines(found, int(disk_free), "title", paper)
+
+
+@pytest.mark.parametrize(
+    ("days", "disk_free", "told"),
+    [
+        (DAYS, 168e9, "grows 3.0 MB a day; disk 168 GB free"),
+        (DAYS, 365 * 3e6, "grows 3.0 MB a day; disk 1.1 GB free"),
+        (DAYS, 365 * 3e6 - 1, "grows 3.0 MB a day; disk 1.1 GB free, 364 days left"),
+        (DAYS, 4e6, "grows 3.0 MB a day; disk 4.0 MB free, 1 day left"),
+        # The first day may have begun at noon, and today is not over.
+        (DAYS[2:], 2e9, "disk 2.0 GB free"),
+        (
+            [("2026-07-25", 1e9), *DAYS[2:]], 70e6,
+            "grows 3.5 MB a day; disk 70 MB free, 20 days left",
+        ),
+        ([DAYS[0], DAYS[3]], 2e9, "disk 2.0 GB free"),
+        ([], 2e9, "disk 2.0 GB free"),
+    ],
+)  # fmt: skip
+def test_status_says_how_the_archive_grows(
+    busy: StoryStore, days: list[tuple[str, float]], disk_free: float, told: str
+) -> None:
+    """By the last seven whole days, of which those without an event count too."""
+    archived(busy, days)
+    assert f"{'':28}{told}" in status_of(busy, disk_free)
+
+
+def test_an_archive_that_drops_old_days_fills_no_disk(busy: StoryStore) -> None:
+    """Retention at work: what it grows by is told, an end is not; long ago says nothing."""
+    archived(busy, DAYS)
+    removal = "INSERT INTO removals VALUES ('2026-07-01', ?, 1, 1, 1, '30 d', '')"
+    busy.con.execute(removal, (NOW - 8 * 86_400_000_000,))
+    assert f"{'':28}grows 3.0 MB a day; disk 30 MB free, 10 days left" in status_of(busy, 30e6)
+    busy.con.execute(removal, (NOW - 6 * 86_400_000_000,))
+    assert f"{'':28}grows 3.0 MB a day; disk 30 MB free" in status_of(busy, 30e6)
+
+
+def test_status_names_the_log_of_an_installed_service(busy: StoryStore, tmp_path: Path) -> None:
+    """Only where there is one."""
+    env = environment(busy.paths.root, HOME=str(tmp_path))
+    assert not any("log:" in line for line in watched(["status"], env).lines)
+    path = service_path(tmp_path, system=False)
+    path.parent.mkdir(parents=True)
+    path.touch()
+    (line,) = [line for line in watched(["status"], env).lines if line.startswith("collector")]
+    assert line.endswith(", log: audit service logs")
 
 
 def test_status_check_is_for_monitors(busy: StoryStore, capfd: pytest.CaptureFixture[str]) -> None:

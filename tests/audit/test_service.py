@@ -21,7 +21,8 @@ from audit.call import Call
 from audit.own_log import OLD_LOGS, OwnLog
 from audit.say import Voice
 from audit.service import Ground, Said
-from audit.service_files import LABEL, MEMORY_MAX, OPEN_FILES, UNIT, Service, text_of
+from audit.service_files import MEMORY_MAX, OPEN_FILES, Service, text_of
+from audit.service_place import LABEL, UNIT, log_command
 from audit_events.errors import Exit, SettingsError, StorageError, UsageError
 from query.views import Collector
 
@@ -279,3 +280,20 @@ def test_a_collector_keeps_its_log_through_signals(tmp_path: Path) -> None:
         process.kill()
     assert said == b""
     assert "collected 1 lines" in log.read_text()
+
+
+@pytest.mark.parametrize("platform", ["darwin", "linux"])
+@pytest.mark.parametrize("system", [False, True])
+def test_the_log_of_a_service_has_a_command_where_one_is_installed(
+    tmp_path: Path, platform: str, system: bool
+) -> None:
+    """The place is the one that `install` writes to."""
+    there = ground(tmp_path, platform, Manager(), system=system)
+
+    def told() -> str | None:
+        return log_command("audit", there.home, system=system, platform=platform, root=there.root)
+
+    assert told() is None
+    there.path.parent.mkdir(parents=True)
+    there.path.touch()
+    assert told() == ("sudo sandtrail service logs --system" if system else "audit service logs")

@@ -1,5 +1,6 @@
 """`audit collect` as a person starts it: closing lines, exits, signals, modes."""
 
+import json
 import os
 import re
 import signal
@@ -205,3 +206,13 @@ def test_quiet_is_quiet(house: House) -> None:
     log(house).write_bytes(line(1))
     ran = audit(house, "collect", "--once", "-q", str(log(house)))
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_a_collector_tells_readers_when_it_seals(house: House) -> None:
+    """Its own settings, which a reader may not have: `status` counts down by them."""
+    (house.folder / "audit.toml").write_text('[seal]\nafter = "90s"\n')
+    (house.folder / "audit.toml").chmod(0o600)
+    log(house).write_bytes(line(1))
+    config = ("--config", str(house.folder / "audit.toml"))
+    assert audit(house, *config, "collect", str(log(house)), "--once").returncode == 0
+    assert json.loads(str(house.meta()["collector"]))["seal_after_s"] == 90.0
