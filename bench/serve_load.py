@@ -84,7 +84,7 @@ def write_log(log: str, rate: int) -> None:
 
 def line(now: str, n: int) -> str:
     """One decision; one in ten is a refusal."""
-    denied = n % 10 == 0
+    denied = n % 10 == 3
     record = {
         "ts": now, "sandbox": f"agent-{n % 8}", "correlation_id": f"live{n // 50_000}",
         "syscall": "open", "resource": "filesystem", "access": "read",

@@ -7,7 +7,7 @@ event lies elsewhere is kept apart (`Loose`) until that event is looked for.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from query.calendar import MINUTE_US
@@ -17,93 +17,7 @@ from query.predicates import Clause, all_of, not_
 from query.reader import Query, Reader
 from query.reports import IS_REPORT, told_twice
 from query.snapshot import Part, Snapshot
-
-Key = tuple[Any, ...]
-
-
-@dataclass(slots=True)
-class Sums:
-    """Counts of events by decision, their runs, first and last moment (µs)."""
-
-    allow: int = 0
-    deny: int = 0
-    unknown: int = 0
-    other: int = 0
-    runs: frozenset[str] = frozenset()
-    first: int | None = None
-    last: int | None = None
-
-    @property
-    def events(self) -> int:
-        """All of them, whatever was decided."""
-        return self.allow + self.deny + self.unknown + self.other
-
-    def plus(self, more: "Sums") -> "Sums":
-        """Both together."""
-        return Sums(
-            self.allow + more.allow, self.deny + more.deny, self.unknown + more.unknown,
-            self.other + more.other, self.runs | more.runs,
-            min((at for at in (self.first, more.first) if at is not None), default=None),
-            max((at for at in (self.last, more.last) if at is not None), default=None),
-        )  # fmt: skip
-
-    def values(self) -> dict[str, Any]:
-        """As `stats` tells a group."""
-        return {
-            "allow": self.allow, "deny": self.deny, "unknown": self.unknown, "other": self.other,
-            "runs": len(self.runs), "first": self.first, "last": self.last,
-        }  # fmt: skip
-
-
-_RUNS: Final = "list(DISTINCT correlation_id)"
-_SQL: Final = ", ".join(
-    [
-        *(f"coalesce(sum(count) FILTER (WHERE {which}), 0)::BIGINT" for which in (
-            "decision = 'allow'", "decision = 'deny'", "decision = 'unknown'", "decision IS NULL",
-        )),
-        _RUNS, "min(epoch_us(ts))", "max(epoch_us(ts))",
-    ]
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Loose:
-    """A report whose event is not in the same file."""
-
-    linked: int | None
-    who: str
-    key: Key
-    sums: Sums
-
-
-@dataclass(slots=True)
-class Partial:
-    """What one stretch of the trail adds to the counts."""
-
-    groups: dict[Key, Sums] = field(default_factory=dict)
-    doubled: int = 0
-    reporters: frozenset[str] = frozenset()
-    loose: tuple[Loose, ...] = ()
-    # The keys by their counts, where somebody has sorted them.
-    ranking: tuple[Key, ...] | None = None
-
-    @property
-    def weight(self) -> int:
-        """How much of MAX_WEIGHT it takes."""
-        return 1 + len(self.loose) + sum(1 + len(sums.runs) for sums in self.groups.values())
-
-    def add(self, more: "Partial") -> None:
-        """Take in another one."""
-        for key, sums in more.groups.items():
-            self.put(key, sums)
-        self.doubled += more.doubled
-        self.reporters |= more.reporters
-        self.loose += more.loose
-
-    def put(self, key: Key, sums: Sums) -> None:
-        """Add to one group."""
-        held = self.groups.get(key)
-        self.groups[key] = sums if held is None else held.plus(sums)
+from query.sums import SQL_RUNS, SQL_SUMS, Loose, Partial, Sums
 
 
 class TooManyReportsError(Exception):
@@ -131,7 +45,7 @@ class Question:
     @property
     def sums(self) -> str:
         """What is asked of a group: in a light question not which runs it belongs to."""
-        return _SQL.replace(_RUNS, "NULL") if self.light else _SQL
+        return SQL_SUMS.replace(SQL_RUNS, "NULL") if self.light else SQL_SUMS
 
     @property
     def stable(self) -> Hashable:
@@ -177,22 +91,80 @@ def _of_spool(
     memo: Memo,
 ) -> Partial:
     """What is not in a file yet; of what was counted before only the later rows are asked."""
-    base, held = question.base, [part for part in snapshot.parts if part.path is None]
-    if not all(_inside(part.min_ts, part.max_ts, question.window) for part in held):
-        return _partial(reader, spool, all_of([base, *_window(question.window)]), question)
+    if not _spool_inside(snapshot, question.window):
+        where = all_of([question.base, *_window(question.window)])
+        return _partial(reader, spool, where, question)
+    known = _known_of_spool(reader, snapshot, question, memo)
+    later = _later(snapshot, known.upto)
+    if not later:
+        return known.sums
+    where = all_of([question.base, Clause("seq > ?", (known.upto,))])
+    return known.grown(_partial(reader, later, where, question), snapshot.last_seq, memo)
+
+
+def prepare(
+    reader: Reader,
+    snapshot: Snapshot,
+    parts: Sequence[Part],
+    questions: Sequence[Question],
+    memo: Memo,
+) -> None:
+    """Look once for questions that differ in what they count by: `counted` then finds it known.
+
+    Where one look cannot tell all, it does nothing.
+    """
+    window = questions[0].window
+    for part in _sorted(parts, window)[0]:
+        keys = [_file_key(reader, part, question, None) for question in questions]
+        if all(memo.get(key) is None for key in keys):
+            found = _together(reader, [part], questions[0].base, questions)
+            if found is not None and not _is_damaged(reader, [part]):
+                for key, sums in zip(keys, found, strict=True):
+                    memo.put(key, sums, sums.weight)
+    known = [_known_of_spool(reader, snapshot, question, memo) for question in questions]
+    if len({one.upto for one in known}) > 1 or not _spool_inside(snapshot, window):
+        return
+    if later := _later(snapshot, known[0].upto):
+        where = all_of([questions[0].base, Clause("seq > ?", (known[0].upto,))])
+        for one, sums in zip(known, _together(reader, later, where, questions) or (), strict=False):
+            one.grown(sums, snapshot.last_seq, memo)
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownOfSpool:
+    """What was counted of the spool up to a seq."""
+
+    key: Hashable
+    upto: int
+    sums: Partial
+
+    def grown(self, more: Partial, upto: int, memo: Memo) -> Partial:
+        """With what came later, which is remembered."""
+        found = replace(self.sums, groups=dict(self.sums.groups))
+        found.add(more)
+        memo.put(self.key, (upto, found), found.weight)
+        return found
+
+
+def _known_of_spool(
+    reader: Reader, snapshot: Snapshot, question: Question, memo: Memo
+) -> _KnownOfSpool:
     place = (reader.place, snapshot.spool_changes(), snapshot.sealed_upto)
     key = ("spool", place, question.stable)
-    after, known = memo.get(key) or (snapshot.sealed_upto, Partial())
-    if after > snapshot.last_seq:  # somebody asked later, and was quicker
-        after, known = snapshot.sealed_upto, Partial()
-    later = [part for part in held if part.max_seq > after]
-    if not later:
-        return known
-    where = all_of([base, Clause("seq > ?", (after,))])
-    found = replace(known, groups=dict(known.groups))
-    found.add(_partial(reader, later, where, question))
-    memo.put(key, (snapshot.last_seq, found), found.weight)
-    return found
+    upto, sums = memo.get(key) or (snapshot.sealed_upto, Partial())
+    # Somebody may have asked later, and been quicker.
+    if upto > snapshot.last_seq:
+        return _KnownOfSpool(key, snapshot.sealed_upto, Partial())
+    return _KnownOfSpool(key, upto, sums)
+
+
+def _spool_inside(snapshot: Snapshot, window: Window) -> bool:
+    batches = (part for part in snapshot.parts if part.path is None)
+    return all(_inside(part.min_ts, part.max_ts, window) for part in batches)
+
+
+def _later(snapshot: Snapshot, seq: int) -> list[Part]:
+    return [part for part in snapshot.parts if part.path is None and part.max_seq > seq]
 
 
 def _of_files(
@@ -248,7 +220,7 @@ def _window(window: Window) -> list[Clause]:
 def _known(
     reader: Reader, part: Part, question: Question, minutes: Window | None, memo: Memo
 ) -> Partial:
-    key = ("file", reader.place, part.path, minutes, question.stable)
+    key = _file_key(reader, part, question, minutes)
     found: Partial | None = memo.get(key)
     if found is _HEAVY:
         raise TooHeavyError
@@ -261,6 +233,10 @@ def _known(
         if not _is_damaged(reader, [part]):
             memo.put(key, found, found.weight)
     return found
+
+
+def _file_key(reader: Reader, part: Part, question: Question, minutes: Window | None) -> Hashable:
+    return "file", reader.place, part.path, minutes, question.stable
 
 
 def _is_damaged(reader: Reader, parts: Iterable[Part]) -> bool:
@@ -283,6 +259,27 @@ def _partial(reader: Reader, parts: Sequence[Part], where: Clause, question: Que
         raise TooManyReportsError
     loose = _loose(reader, parts, where, question, doubled)
     return Partial(groups, len(doubled), frozenset(doubled.values()), loose)
+
+
+def _together(
+    reader: Reader, parts: Sequence[Part], where: Clause, questions: Sequence[Question]
+) -> list[Partial] | None:
+    """One look for questions of one key each; None where there are reports."""
+    keys = [question.keys[0] for question in questions]
+    told = f"coalesce({IS_REPORT.sql}, false)"
+    sets = ", ".join(f"({told}, {key})" for key in keys)
+    columns = ", ".join([told, f"GROUPING({', '.join(keys)})", *keys, questions[0].sums])
+    rows = reader.rows(parts, Query(columns, where, Clause(f"GROUP BY GROUPING SETS ({sets})")))
+    if any(row[0] for row in rows):
+        return None
+    found = [Partial() for _ in keys]
+    # A bit for each key that a row is not counted by, the first key's the highest.
+    places = {(1 << len(keys)) - 1 - (1 << n): len(keys) - 1 - n for n in range(len(keys))}
+    width = 2 + len(keys)
+    for row in rows:
+        place = places[row[1]]
+        found[place].groups[(row[2 + place],)] = _sums(row[width:])
+    return found
 
 
 def _loose(

@@ -15,13 +15,7 @@ from query.contracts import Damaged, Gap, Request, Window
 from query.engine import with_snapshot
 from query.filters import compile_request, included
 from query.memo import Memo
-from query.partial import (
-    Question,
-    Sums,
-    TooManyReportsError,
-    counted,
-    without_window,
-)
+from query.partial import Question, TooManyReportsError, counted, without_window
 from query.plan import prune
 from query.predicates import Clause, all_of, not_
 from query.reader import Query, Reader
@@ -29,6 +23,7 @@ from query.reports import told_twice
 from query.runs import with_runs_resolved
 from query.scoping import seen_gaps, seen_upto
 from query.snapshot import Part, Snapshot
+from query.sums import Sums
 
 # More groups than this are no overview any more, and each costs memory in Python.
 MAX_GROUPS: Final = 200_000

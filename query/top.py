@@ -1,7 +1,7 @@
 """The most frequent values of columns, by one question a column over one snapshot."""
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -13,14 +13,12 @@ from query.engine import with_snapshot
 from query.filters import compile_request
 from query.memo import Memo
 from query.partial import (
-    Key,
-    Partial,
     Question,
-    Sums,
     TooHeavyError,
     TooManyReportsError,
     apart,
     counted,
+    prepare,
     without_window,
 )
 from query.plan import prune
@@ -31,6 +29,7 @@ from query.runs import with_runs_resolved
 from query.scoping import seen_gaps
 from query.snapshot import Part, Snapshot
 from query.stats import only_decisions
+from query.sums import Key, Partial, Sums
 
 MAX_VALUES: Final = 1_000
 
@@ -90,42 +89,70 @@ def _top(
     request = with_runs_resolved(request, snapshot.con)
     parts = prune(snapshot.parts, request)
     with Reader(snapshot, parts, final=final) as reader:
+        known: dict[str, list[Value] | None] = {}
+        if memo is not None and request.window.clock == "event":
+            known = _by_files(reader, snapshot, parts, request, axes, most, memo)
         found = {}
         for axis in axes:
-            known = None
-            if memo is not None and not axis.is_list and request.window.clock == "event":
-                known = _added_up(reader, snapshot, parts, request, axis, most, memo)
-            if known is None:
-                known = _by_engine(reader, parts, request, axis, most)
-            found[axis.name] = tuple(known[:most])
+            values = known.get(axis.name)
+            if values is None:
+                values = _by_engine(reader, parts, request, axis, most)
+            found[axis.name] = tuple(values)
         return Top(found, seen_gaps(snapshot, request.window, request.scope), reader.damaged)
+
+
+def _by_files(
+    reader: Reader,
+    snapshot: Snapshot,
+    parts: Sequence[Part],
+    request: Request,
+    axes: Sequence[Axis],
+    most: int,
+    memo: Memo,
+) -> dict[str, list[Value] | None]:
+    """The first values of each axis by counts of files; None if those would be too many."""
+    base = all_of([compile_request(without_window(request)), only_decisions(request)])
+    questions = {
+        axis.name: Question(base, request.window, (axis.sql(),), merged=True, light=True)
+        for axis in axes
+        if not axis.is_list
+    }
+    if len(questions) > 1:
+        prepare(reader, snapshot, parts, list(questions.values()), memo)
+    return {
+        name: _added_up(reader, snapshot, parts, question, most, memo)
+        for name, question in questions.items()
+    }
 
 
 def _added_up(
     reader: Reader,
     snapshot: Snapshot,
     parts: Sequence[Part],
-    request: Request,
-    axis: Axis,
+    question: Question,
     most: int,
     memo: Memo,
 ) -> list[Value] | None:
-    """The first values of an axis by counts of files; None if that would hold too many."""
-    base = all_of([compile_request(without_window(request)), only_decisions(request)])
-    question = Question(base, request.window, (axis.sql(),), merged=True, light=True)
     try:
         files, fresh = apart(reader, snapshot, parts, question, memo)
         if files.loose or fresh.loose:
-            files = counted(reader, snapshot, parts, question, memo)
-            fresh = Partial()
+            files, fresh = counted(reader, snapshot, parts, question, memo), Partial()
     except (TooHeavyError, TooManyReportsError):
         return None
     # Of what is not fresh only the most frequent can be among the first.
     old = islice((key for key in _ranking(files) if key not in fresh.groups), most)
-    values = (_value(key, files.groups.get(key), fresh.groups.get(key)) for key in
-              (*fresh.groups, *old))  # fmt: skip
-    named = (one for one in values if one)
-    return heapq.nsmallest(most, named, key=lambda one: (-one.events, one.value))
+    first = heapq.nsmallest(most, _counts(files, fresh, old))
+    return [_value(key, files.groups.get(key), fresh.groups.get(key)) for _, key in first]
+
+
+def _counts(files: Partial, fresh: Partial, old: Iterable[Key]) -> Iterator[tuple[int, Key]]:
+    """How often, negative, so that the most frequent come first."""
+    for key, sums in fresh.groups.items():
+        if key[0] is not None:
+            before = files.groups.get(key)
+            yield -(sums.events + (before.events if before else 0)), key
+    for key in old:
+        yield -files.groups[key].events, key
 
 
 def _ranking(files: Partial) -> tuple[Key, ...]:
@@ -137,12 +164,10 @@ def _ranking(files: Partial) -> tuple[Key, ...]:
     return files.ranking
 
 
-def _value(key: Key, old: Sums | None, new: Sums | None) -> Value | None:
-    """Both counts of a value as one; None for no value."""
-    sums = old.plus(new) if old and new else old or new
-    if key[0] is None or sums is None or sums.first is None or sums.last is None:
-        return None
-    return Value(key[0], sums.events, sums.deny, sums.allow, sums.first, sums.last)
+def _value(key: Key, old: Sums | None, new: Sums | None) -> Value:
+    """Both counts of a value as one."""
+    sums = (old or Sums()).plus(new or Sums())
+    return Value(key[0], sums.events, sums.deny, sums.allow, sums.first or 0, sums.last or 0)
 
 
 def _by_engine(

@@ -16,8 +16,8 @@ from query.decoded import Decoded
 from query.engines import Engines
 from query.kept import Kept, keep
 from query.memo import Memo
-from query.partial import Sums
 from query.stats import Counting, Stats, stats
+from query.sums import Sums
 from query.top import top
 from tests.query.stores import T0, StoreWriter, build, event, spool_blob
 
