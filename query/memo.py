@@ -1,7 +1,8 @@
 """What was counted before: kept while it is used, up to a weight."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Final
 
@@ -9,6 +10,10 @@ from typing import Any, Final
 MAX_WEIGHT: Final = 600_000
 # What weighs more than this is counted anew each time: by paths, say.
 MAX_ENTRY_WEIGHT: Final = 100_000
+
+
+# Whoever waits longer for another thread's counts counts by itself.
+MAX_TURN_S: Final = 10.0
 
 
 class Memo:
@@ -19,6 +24,24 @@ class Memo:
         self._held: OrderedDict[Hashable, tuple[int, Any]] = OrderedDict()
         self._weight = 0
         self._lock = Lock()
+        self._turns: dict[Hashable, tuple[Lock, int]] = {}
+
+    @contextmanager
+    def turn(self, key: Hashable) -> Iterator[None]:
+        """One thread at a time with this key: who comes second finds what the first has counted."""
+        with self._lock:
+            turn, waiting = self._turns.get(key, (Lock(), 0))
+            self._turns[key] = turn, waiting + 1
+        mine = turn.acquire(timeout=MAX_TURN_S)
+        try:
+            yield
+        finally:
+            if mine:
+                turn.release()
+            with self._lock:
+                turn, waiting = self._turns.pop(key)
+                if waiting > 1:
+                    self._turns[key] = turn, waiting - 1
 
     def get(self, key: Hashable) -> Any | None:
         """What was put there, if it is still held."""

@@ -70,6 +70,13 @@ def apart(
     reader: Reader, snapshot: Snapshot, parts: Sequence[Part], question: Question, memo: Memo
 ) -> tuple[Partial, Partial]:
     """The counts of files and those of what is newer or at an edge; nobody may change either."""
+    with memo.turn(question.stable):
+        return _apart(reader, snapshot, parts, question, memo)
+
+
+def _apart(
+    reader: Reader, snapshot: Snapshot, parts: Sequence[Part], question: Question, memo: Memo
+) -> tuple[Partial, Partial]:
     whole, edge, spool = _sorted(parts, question.window)
     inner = _inner(question.window) if edge else None
     files = _of_files(reader, whole, edge if inner else [], inner, question, memo)
@@ -113,6 +120,17 @@ def prepare(
 
     Where one look cannot tell all, it does nothing.
     """
+    with memo.turn(tuple(question.stable for question in questions)):
+        _prepare(reader, snapshot, parts, questions, memo)
+
+
+def _prepare(
+    reader: Reader,
+    snapshot: Snapshot,
+    parts: Sequence[Part],
+    questions: Sequence[Question],
+    memo: Memo,
+) -> None:
     window = questions[0].window
     for part in _sorted(parts, window)[0]:
         keys = [_file_key(reader, part, question, None) for question in questions]

@@ -1,5 +1,6 @@
 """What a service keeps between questions changes no answer, whatever happens to the store."""
 
+import threading
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,32 @@ def test_what_is_kept_has_a_bound() -> None:
     assert [memo.get(name) for name in "abc"] == [None, "b", "c"]
     memo.put("d", "d", 10**6)
     assert memo.get("d") is None
+
+
+def test_threads_with_one_question_count_one_after_the_other() -> None:
+    """The second finds what the first has counted; another question does not wait."""
+    memo, begun, go_on, found = Memo(), threading.Event(), threading.Event(), []
+
+    def first() -> None:
+        with memo.turn("a"):
+            begun.set()
+            go_on.wait(10)
+            memo.put("a", "counted", 1)
+
+    def second() -> None:
+        with memo.turn("a"):
+            found.append(memo.get("a"))
+
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    threads[0].start()
+    begun.wait(10)
+    threads[1].start()
+    with memo.turn("b"):
+        assert found == []
+    go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert found == ["counted"]
 
 
 def test_sums_add_up() -> None:
