@@ -108,7 +108,8 @@ class Linker:
             if told.place is not None and place.kept is kept and place.row not in kept.reports:
                 kept.reports.add(place.row)
                 told.place.kept.told_by.setdefault(told.place.row, set()).add(_LAYERS)
-                self._done(told)
+                if not self._sought(told.place.kept, told.place.row):
+                    self._done(told)
                 links.append(_link(offset + place.row, "report", told.place))
         return links
 
@@ -177,7 +178,7 @@ class Linker:
                 for kept in self._kept
                 if kept.source
                 for row, key, ts in kept.operations()
-                if kept.free(row, _LAYERS)
+                if self._sought(kept, row)
             ]
         )
         self._tidy()
@@ -196,6 +197,16 @@ class Linker:
                 known = tellers.get(kept.seq(row) or 0)
                 if known:
                     kept.told_by[row] = known
+
+    def _sought(self, kept: Kept, row: int) -> bool:
+        """Whether a layer may still tell of a system's stored row, or another system.
+
+        A layer that came late is no end: the journal may tell of the row later still, as nothing
+        there says that a record is whole.
+        """
+        if len(self._systems) > 1:
+            return row not in kept.reports
+        return kept.free(row, _LAYERS)
 
     def _told(self, kept: Kept, row: int, key: Any, ts: int, place: Place | None = None) -> Told:
         serial = kept.serial(row) if len(self._systems) > 1 else None
@@ -230,7 +241,7 @@ class Linker:
             told = self._wanted.told.get(key, ())
             places = [p for kept in self._kept for p in kept.found.get(key, {}).values()]
             for source in sorted(sources) if places else ():
-                mine = [each for each in told if each.source == source]
+                mine = [each for each in told if each.source == source and _untold(each)]
                 free = [place for place in places if place.kept.free(place.row, source)]
                 pairs += match(mine, free, self._window)
         return sorted(pairs, key=lambda pair: abs(pair[0].ts - pair[1].ts))
@@ -269,6 +280,11 @@ class Linker:
 
     def _is_over(self, told: Told, old: float) -> bool:
         return told.place is not None and told.at < old
+
+
+def _untold(told: Told) -> bool:
+    """Whether no layer has told of the row so far."""
+    return told.place is None or told.place.kept.free(told.place.row, _LAYERS)
 
 
 def inherit(batch: pa.RecordBatch, heirs: Sequence[Heir]) -> pa.RecordBatch:

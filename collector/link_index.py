@@ -163,7 +163,7 @@ def _usual(path: str | None) -> str | None:
 
 
 class Wanted:
-    """Operations that a system told and no layer did yet, with what finds them quickly."""
+    """Operations that a system told and another may tell again, with what finds them quickly."""
 
     def __init__(self) -> None:
         self.told: dict[Key, list[Told]] = {}

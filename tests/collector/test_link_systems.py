@@ -173,6 +173,33 @@ def test_after_a_restart_a_late_layer_still_finds_what_two_systems_told() -> Non
     assert [row["linked_seq"] for row in trail.rows()] == [None, 1, 1]
 
 
+@pytest.mark.parametrize("killed", [False, True], ids=["live", "restarted"])
+def test_a_system_later_than_a_late_layer_reports_of_the_same(killed: bool) -> None:
+    """Kernel, then the layer, then the journal, each after the wait of the one before is over."""
+    logs = three(
+        (KERNEL, 0.1, audit_line(0.0, 7, "/k", 1)),
+        (LAYER, 3.0, layer_line(0.0, 7, "/k")),
+        (JOURNAL, 4.5, journal_line(0.0, 7, "/k", 1)),
+    )
+    trail = Trail(logs, REDACTOR)
+    for turn in range(120):
+        trail.turn(0.1)
+        if killed and turn == 39:
+            trail.start()
+    assert [row["source"] for row in trail.rows()] == [KERNEL, LAYER, JOURNAL]
+    assert [row["linked_seq"] for row in trail.rows()] == [None, 1, 1]
+
+
+def test_a_second_late_layer_event_is_not_joined_to_what_is_told_already() -> None:
+    """What other systems may still tell of, no layer tells of twice."""
+    logs = three(
+        (KERNEL, 0.1, audit_line(0.0, 7, "/k", 1)),
+        (LAYER, 3.0, layer_line(0.0, 7, "/k")),
+        (LAYER, 4.0, layer_line(0.2, 7, "/k")),
+    )
+    assert [row["linked_seq"] for row in ran(logs).rows()] == [None, 1, None]
+
+
 def test_two_copies_of_another_record_are_not_linked() -> None:
     """Same pid, path and millisecond, another serial number: another refusal."""
     logs = three(
