@@ -84,11 +84,11 @@ def write_log(log: str, rate: int) -> None:
 
 def line(now: str, n: int) -> str:
     """One decision; one in ten is a refusal."""
-    denied = n % 10 == 3
+    denied, file = n % 10 == 3, n * 7 % 20_000
     record = {
         "ts": now, "sandbox": f"agent-{n % 8}", "correlation_id": f"live{n // 50_000}",
         "syscall": "open", "resource": "filesystem", "access": "read",
-        "path": f"/workspace/src/package{n % 97}/file{n % 20_000}.py",
+        "path": f"/workspace/src/package{file % 97}/file{file}.py",
         "decision": "deny" if denied else "allow",
         "policy_rule": "filesystem.deny[1]" if denied else "filesystem.allow[0]",
         "latency_us": 30, "process": f"tool{n % 11}", "pid": 4000 + n % 50,
