@@ -131,6 +131,12 @@ class Linker:
         """The events that one source's rows are reports of, by row."""
         wanted = {id(each) for each in told}
         found = {}
+        # One number proves more than nearness: the layer told of that record already, and another
+        # event of the layer, however near, is of something else.
+        for each, place in self._fellows([each for each in told if each.serial is not None]):
+            if not place.kept.free(place.row, _LAYERS):
+                self._join(each, place)
+                found[each.row] = place
         keys, sources = {each.key for each in told}, {each.source for each in told}
         for each, place in self._matched(keys, sources):
             if id(each) in wanted:
@@ -247,21 +253,25 @@ class Linker:
         return sorted(pairs, key=lambda pair: abs(pair[0].ts - pair[1].ts))
 
     def _fellows(self, told: Sequence[Told]) -> list[tuple[Told, Place]]:
-        """Pairs of rows that no layer told with rows that another system told before."""
-        groups: dict[tuple[Any, int | None], list[Told]] = {}
+        """Pairs of one source's rows with rows that another system told before."""
+        groups: dict[Any, dict[int | None, list[Told]]] = {}
         for each in told:
-            groups.setdefault((each.key, each.serial), []).append(each)
+            groups.setdefault(each.key, {}).setdefault(each.serial, []).append(each)
         pairs = []
-        for (key, serial), mine in groups.items():
-            source = mine[0].source
-            places = [
-                other.place
-                for other in self._wanted.told.get(key, ())
-                if other.place is not None and other.serial == serial and other.source != source
-                and other.place.kept.free(other.place.row, source)
-            ]  # fmt: skip
-            pairs += match(mine, places, self._window)
+        for key, mine in groups.items():
+            places = self._stored(key, told[0].source)
+            for serial, copies in mine.items():
+                pairs += match(copies, places.get(serial, ()), self._window)
         return pairs
+
+    def _stored(self, key: Any, source: str) -> dict[int | None, list[Place]]:
+        """The other systems' rows of a key that the source may still report of, by serial."""
+        places: dict[int | None, list[Place]] = {}
+        for other in self._wanted.told.get(key, ()):
+            place = other.place
+            if place is not None and other.source != source and place.kept.free(place.row, source):
+                places.setdefault(other.serial, []).append(place)
+        return places
 
     def _join(self, told: Told, place: Place) -> None:
         place.kept.told_by.setdefault(place.row, set()).add(told.source)

@@ -200,6 +200,19 @@ def test_a_second_late_layer_event_is_not_joined_to_what_is_told_already() -> No
     assert [row["linked_seq"] for row in ran(logs).rows()] == [None, 1, None]
 
 
+def test_a_serial_number_proves_more_than_a_free_event_of_the_layer() -> None:
+    """The journal's copy stays with the kernel's, though the layer tells of a second attempt."""
+    logs = three(
+        (KERNEL, 0.1, audit_line(0.0, 7, "/k", 1)),
+        (LAYER, 3.0, layer_line(0.0, 7, "/k")),
+        (LAYER, 3.1, layer_line(0.2, 7, "/k")),
+        (JOURNAL, 4.5, journal_line(0.0, 7, "/k", 1)),
+    )
+    rows = ran(logs).rows()
+    assert [row["source"] for row in rows] == [KERNEL, LAYER, LAYER, JOURNAL]
+    assert [row["linked_seq"] for row in rows] == [None, 1, None, 1]
+
+
 def test_two_copies_of_another_record_are_not_linked() -> None:
     """Same pid, path and millisecond, another serial number: another refusal."""
     logs = three(
