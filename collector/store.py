@@ -158,12 +158,16 @@ def _held(paths: StorePaths, raw: bytes) -> StorageError:
 _OS_ERROR: Final = re.compile(r"\(os error (\d{1,3})\)")
 
 
+# The second is what SQLite says when there is no room for the index of its -wal.
+_NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")
+
+
 def reason_of(error: BaseException) -> str:
     """A foreign error without its text, which may hold paths or colour codes."""
     number = getattr(error, "errno", None)
     if number is None and (found := _OS_ERROR.search(str(error))):
         number = int(found[1])
-    if getattr(error, "sqlite_errorname", None) == "SQLITE_FULL":
+    if getattr(error, "sqlite_errorname", None) in _NO_ROOM:
         number = errno.ENOSPC
     if isinstance(number, int):
         return os.strerror(number)

@@ -144,12 +144,13 @@ def unlisted(house: House) -> list[str]:
 
 def test_a_full_disk_under_a_running_collector(house: House) -> None:
     """Appends wait; with room again the same process stores every event once."""
-    stop = threading.Event()
+    stop, before = threading.Event(), house.meta().get("collector")
     collector = Collector(house.plan())
     thread = threading.Thread(target=collector.run, args=(stop,), kwargs={"once": False})
     thread.start()
     try:
-        wait_until(lambda: house.meta().get("collector"))
+        # An earlier collector has left its word: this one must have opened the store.
+        wait_until(lambda: house.meta().get("collector") != before)
         fill(house)
         writer = Writer(house.folder / "log", written=400)
         writer.write(20_000)
