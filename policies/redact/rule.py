@@ -36,8 +36,10 @@ class Rule:
 
     `proof` is what stage 1 scans for in whole columns: it ends as soon as a hit is likely and knows
     no look-around. `proof + rest` is what stage 2 confirms in the hit rows; so stage 1 can never
-    lose what stage 2 would mask. If `proof` opens the group `secret`, `rest` closes it. `parts`
-    picks the secrets out of what `check` let pass. Both stages see ASCII only (`view.py`). `hits`
+    lose what stage 2 would mask. `wide` is scanned for in its place where a proof is costly for the
+    engine to build: it must match wherever `proof` does (sampled in the tests); what else it sees
+    is looked at in vain. If `proof` opens the group `secret`, `rest` closes it. `parts` picks the
+    secrets out of what `check` let pass. Both stages see ASCII only (`view.py`). `hits`
     and `misses` are texts that must and must not be masked; they run as tests, and stage 1 must
     see every hit when the redactor starts.
     """
@@ -47,6 +49,7 @@ class Rule:
     description: str
     proof: str
     rest: str = ""
+    wide: str = ""
     check: Check | None = None
     parts: Parts | None = None
     caseless: bool = False
@@ -59,10 +62,10 @@ class Rule:
     misses: tuple[str, ...] = ()
 
     def scanned(self) -> str:
-        """The pattern of stage 1: that of the proof, and wider where that is cheaper."""
+        """The pattern of stage 1: the proof, or a wider one where that is cheaper."""
         if self.user:
             return _NAMED_GROUP.sub("(?:", self.proof)
-        bare = self.proof.removeprefix(EDGE).replace(_OPEN, "")
+        bare = (self.wide or self.proof).removeprefix(EDGE).replace(_OPEN, "")
         wide = _LONG_REPEAT.sub(lambda bound: "+" if bound[1] == "1" else "*", bare)
         return _LONG_TAIL.sub(rf"{{{_TAIL_ENOUGH}}}\1", wide)
 

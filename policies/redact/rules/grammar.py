@@ -52,7 +52,7 @@ ATTACHED: Final = (
 TAIL: Final = r"[A-Za-z0-9_.-]{0,24}"
 
 PASSWORD_WORDS: Final = (
-    r"(?:pass(?:[_-]?w(?:or)?d|[_-]?phrase|[_-]?code|wort)|passwd|contrase(?:n|.)a|mot[ _-]?de[ _-]?passe"
+    r"(?:pass(?:[_-]?w(?:or)?d|[_-]?phrase|[_-]?code|wort)|passwd|contrase(?:n|\x7f\x7f?)a|mot[ _-]?de[ _-]?passe"
     r"|kennwort|senha|pwd|userpw|dbpw|rootpw|pre[-_]?shared[-_]?key|wpa[-_]?psk)"
 )
 TOKEN_WORDS: Final = (
@@ -67,6 +67,9 @@ TOKEN_WORDS: Final = (
     r"|code[-_.]?verifier|client[-_.]?assertion|sas[-_.]?key|root[-_.]?key|write[-_.]?key"
     r"|refresh|connect[.]sid|session[-_.]?id|sess[-_.]?id|sessionid|phpsessid|jsessionid)"
 )
+
+# Any name at all, words of `PASSWORD_WORDS` among them: for patterns that stage 1 takes wider.
+ANY_NAME: Final = r"[A-Za-z0-9_. \x7f-]{0,120}"
 
 # Services whose keys have no shape of their own.
 SERVICES: Final = (

@@ -15,7 +15,7 @@ from policies.redact.rules.checks import (
     userinfo,
     whole_blob,
 )
-from policies.redact.rules.grammar import PASSWORD_WORDS, SCHEME, TOKEN_WORDS
+from policies.redact.rules.grammar import ANY_NAME, PASSWORD_WORDS, SCHEME, TOKEN_WORDS
 from policies.redact.rules.samples import hexa, mix, uuid
 from policies.redact.values import (
     is_generated_word,
@@ -61,11 +61,12 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("PASS T1gerX!9kk", "> PASS T1gerX!9kk", "USER bob\nPASS T1gerX!9kk\n"), misses=("PASS src/a1.test.ts", "PASS TestFoo1 (0.01s)", "331 Password required for bob", "PASS test_a1.py")),
     # Markup
     Rule("xml-named", "secret", "an element whose name ends in a word for a secret",
-         rf"(?:<|&lt;)(?:[A-Za-z0-9]{{1,20}}:)?(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))(?:[ ][^<>\n]{{1,300}})?(?:>|&gt;)", r"(?P<secret>[^<>&\f]{3,16384})(?:</|&lt;/)", check=is_password, caseless=True,
+         rf"(?:<|&lt;)(?:[A-Za-z0-9]{{1,20}}:)?(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))(?:[ ][^<>\n]{{1,300}})?(?:>|&gt;)", r"(?P<secret>[^<>&\f]{3,16384})(?:</|&lt;/)", check=is_password, caseless=True, wide=r"(?:<|&lt;)[^<>\n]{1,400}(?:>|&gt;)",
          hits=(f"<clientSecret>{mix(32)}</clientSecret>", '<wsse:Password Type="#PasswordText">T1gerX!9kk</wsse:Password>', "&lt;password&gt;T1gerX!9kk&lt;/password&gt;"),
          misses=("<password>${env.PW}</password>", "<PasswordPolicy>strict</PasswordPolicy>", "<tokenType>bearer</tokenType>", "<label>Password</label>")),
     Rule("argument-pair", "secret", "a name and its value as two arguments of a call",
          rf"[(,][ ]?\\{{0,3}}[\"'](?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|authorization|_pass)[A-Za-z0-9_]{{0,12}})\\{{0,3}}[\"'][ ]?,[ ]?", rf"[NnbBrR@]?\\{{0,3}}(?P<quote>[\"'])(?:{SCHEME}[ ])?" r"(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){6,4096})", check=is_pair_value, caseless=True, rank=GUESS,
+         wide=rf"[(,][ ]?\\{{0,3}}[\"']{ANY_NAME}\\{{0,3}}[\"'][ ]?,",
          hits=("define('DB_PASSWORD', 'T1gerX!9kk');", f'os.environ.setdefault("API_TOKEN", "{mix(30)}")', f"req.setHeader('X-Auth-Token', '{mix(24)}')"),
          misses=("f('password', 'required')", "choice('token', 'refresh_token')", "t('reset_password', 'Reset your password')", 'getenv("TOKEN", "")')),
     # Shapes
@@ -114,6 +115,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"x.org\tTRUE\t/\tTRUE\t0\tsessionid\t{mix(32)}",)),
     Rule("form-part", "secret", "a part of a form",
          rf"name=\\{{0,3}}[\"'](?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))\\{{0,3}}[\"'](?:[\r\n]|\\{{1,4}}[rn])", r"(?:[\r\n ]|\\{1,4}[rn]){0,6}(?P<secret>[^\r\n\\\f]{3,4096})", check=is_password, caseless=True,
+         wide=rf"name=\\{{0,3}}[\"']{ANY_NAME}\\{{0,3}}[\"'](?:[\r\n]|\\{{1,4}}[rn])",
          hits=('Content-Disposition: form-data; name="password"\r\n\r\nT1gerX!9kk',), misses=('name="password"\n\n$PW',)),
     Rule("setter-call", "secret", "the argument of a function that takes a secret",
          rf"(?P<key>[A-Za-z0-9_]{{0,40}}(?:{PASSWORD_WORDS}|secret|token|api_?key))\([ ]?", r"[NnbBrR@]?\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){6,4096})", check=is_pair_value, caseless=True, rank=GUESS,
