@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from audit_events.errors import SourceError, StorageError
@@ -34,6 +33,7 @@ from collector.hot import forget_old_minutes
 from collector.join import join_small
 from collector.known_runs import MAX_RUNS
 from collector.link import LINK_WINDOW_US
+from collector.memory import give_back
 from collector.policy_store import LAST_NOTICE
 from collector.policy_watch import PolicyWatch
 from collector.recent import linker_of
@@ -128,8 +128,7 @@ class Collector:
         cannot be read at all, with `once`).
         """
         started = time.monotonic()
-        # The default pool keeps what it freed: 390 MB at the peak of a large log, this one 290 MB.
-        pa.set_memory_pool(pa.system_memory_pool())
+        give_back(at_once=not once)
         with writer_lock(self._plan.store.paths, self._plan.version):
             opened = self._opened()
             self.flow = self._flow(opened, once=once)
