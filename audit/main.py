@@ -28,6 +28,14 @@ def main() -> None:
 
 def run(argv: Sequence[str], now: Callable[[], int] = wall_clock) -> int:
     """Run one command line; every ending, a bug's too, is an exit code and at most a few lines."""
+    try:
+        return _run(argv, now)
+    except KeyboardInterrupt:
+        # Ctrl-C again while the first was being answered.
+        return int(Exit.INTERRUPTED)
+
+
+def _run(argv: Sequence[str], now: Callable[[], int]) -> int:
     name = Path(argv[0]).name
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  closed by whoever started us

@@ -20,11 +20,16 @@ def texts(number: int, share: float, secrets: Sequence[str], seed: int = SEED) -
 
 
 def ordinary(target: Path, events: int, share: float, secrets: Sequence[str]) -> None:
-    """Decision records as agents make them; a share of them has a message, a secret in it."""
+    """Decision records as agents make them; a share of them has a message, a secret in it.
+
+    The corpus has tokens in some paths; here they are other names, so that the share is the share.
+    """
     rng = random.Random(SEED)
     with target.open("w") as file:
         for chunk in corpus.records(events):
             for record in chunk:
+                if "/oct-" in record.get("path", ""):
+                    record["path"] = record["path"].replace("/oct-", "/module_")
                 if rng.random() < share:
                     record["message"] = rng.choice(secrets)
             file.writelines(f"{corpus.to_json(record)}\n" for record in chunk)

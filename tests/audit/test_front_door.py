@@ -291,6 +291,18 @@ def test_following_in_a_pipe_gives_each_event_at_once(own_store: StoryStore) -> 
     assert (out, process.returncode) == ("", 130), err
 
 
+def test_ctrl_c_while_ctrl_c_is_answered_ends_the_same_way(
+    monkeypatch: pytest.MonkeyPatch, story_store: Path
+) -> None:
+    """A library may turn one signal into two interrupts: 130, never a death by signal."""
+
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("audit.main._run", interrupted)
+    assert run(["audit", "--store", str(story_store), "status"]) == 130
+
+
 def test_debug_shows_the_traceback_only_when_asked(
     monkeypatch: pytest.MonkeyPatch, story_store: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
