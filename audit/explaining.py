@@ -13,7 +13,7 @@ from audit.page_event import Setting, event_lines
 from audit.render_time import count
 from audit_events.errors import Exit, UsageError
 from audit_events.schema import KINDS, MAX_LINE_BYTES
-from query.contracts import Request, Row
+from query.contracts import Request, Row, Scope
 from query.times import display_zone, stamp
 
 _EVENT: Final = re.compile(r"(?:(?P<store>[0-9a-z]{5})-)?(?P<seq>[0-9]{1,18}|[0-9,]{1,24})")
@@ -87,11 +87,9 @@ def _gone(store: reads.Store, seq: int) -> str:
     return f"event {seq} was removed on {when} by {reason}; its day had {count(rows)} events"
 
 
-def reports_of(store: reads.Store, row: Row) -> list[Row]:
+def reports_of(store: reads.Store, row: Row, scope: Scope = None) -> list[Row]:
     """Records of other sources that tell the same operation, as far as they are near."""
-    seq = row["seq"]
-    request = Request(
-        {"seq": (f"{seq + 1}:{seq + REPORT_WINDOW_EVENTS}",)}, limit=REPORT_WINDOW_EVENTS
-    )
+    seq, most = row["seq"], REPORT_WINDOW_EVENTS
+    request = Request({"seq": (f"{seq + 1}:{seq + most}",)}, limit=most, scope=scope)
     near = reads.answer(store, request).rows
     return [r for r in near if r.get("linked_seq") == seq and r.get("link") == "report"]

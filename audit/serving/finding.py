@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
-from audit import explaining, reads
+from audit import reads
 from audit.render_time import utc
 from audit.serving.errors import RefusedError, not_found
 from audit.story_rules import RuleOf, rules_of
@@ -37,14 +37,6 @@ def event_of(store: StorePaths, word: str, scope: Scope) -> Row:
 
 def _no_event(word: str) -> RefusedError:
     return not_found(f"no event {word}")
-
-
-def reports_of(store: StorePaths, row: Row, scope: Scope) -> list[Row]:
-    """Records of other sources that tell the same operation, as far as they are near."""
-    seq, most = row["seq"], explaining.REPORT_WINDOW_EVENTS
-    near = Request({"seq": (f"{seq + 1}:{seq + most}",)}, limit=most, scope=scope)
-    rows = engine.answer(store, near).rows
-    return [r for r in rows if r.get("linked_seq") == seq and r.get("link") == "report"]
 
 
 def may_see_policy(store: StorePaths, digest: str, scope: Scope) -> bool:

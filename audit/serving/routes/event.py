@@ -9,12 +9,13 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from audit import commands
 from audit.event_policy import Origin, origin_of
 from audit.event_reasons import lines_of, reason_of, rule_of
+from audit.explaining import reports_of
 from audit.page_event import Setting, event_lines
 from audit.render_style import UNICODE
 from audit.serving import answers, models
 from audit.serving.asked import OnlyKnown
 from audit.serving.callers import Caller, Serving, Who
-from audit.serving.finding import event_of, may_see_policy, reports_of
+from audit.serving.finding import event_of, may_see_policy
 from audit.serving.service import Service
 from audit.serving.working import run
 from exporters.contracts import ALL_COLUMNS
