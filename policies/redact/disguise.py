@@ -53,7 +53,7 @@ WRAPPED: Final = Rule(
 BASE64: Final = Rule(
     "base64", "base64", "base64 of something that names a secret",
     _any_of(form for stem in _STEMS for form in _base64_forms(stem))[:-1]
-    + r"|base64[ \f]{1,3}-{1,2}[dD]|b64decode|atob\()",
+    + r"|base64[ \f]{1,3}-{1,2}[dD]|b64decode|atob\(|[Ee]ncoded[Cc]ommand|-[eE]nc[ \f])",
     hits=(base64.b64encode(b"x password=").decode(),), misses=("password",),
 )  # fmt: skip
 HEX: Final = Rule(
@@ -90,9 +90,15 @@ def _blobs(view: View, shape: re.Pattern[str], decode: Callable[[str], bytes]) -
                    whole=view.back(match.start(), match.end()))  # fmt: skip
 
 
+_WIDE_BYTES: Final = 8
+
+
 def _from_base64(blob: str) -> bytes:
     bare = blob.rstrip("=").replace("-", "+").replace("_", "/")
-    return base64.b64decode(bare[: len(bare) // 4 * 4] + _rest(bare))
+    inside = base64.b64decode(bare[: len(bare) // 4 * 4] + _rest(bare))
+    # PowerShell takes commands in two bytes a letter.
+    wide = len(inside) > _WIDE_BYTES and not any(inside[1 : 2 * _WIDE_BYTES : 2])
+    return inside[::2] if wide else inside
 
 
 def _rest(bare: str) -> str:

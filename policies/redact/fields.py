@@ -27,6 +27,8 @@ JSON_COLUMNS: Final = ("command", "extra")
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|[\[\]{}:,]|true|false|null|\s+')
 _JSON_STARTS: Final = ("[", "{")
 _JSON_ENDS: Final = ("]", "}")
+_LETTER: Final = re.compile(r"\\u[0-9A-Fa-f]{4}|\\.|.", re.DOTALL)
+_PAIR: Final = re.compile(r"(?i)\\ud[89a-f]")
 _COLON: Final = re.compile(r"\s*:")
 _OBJECT: Final = re.compile(r"\s*:\s*\{")
 _FILLING: Final = frozenset("[]{}:,")
@@ -138,7 +140,8 @@ def _mask_json(masker: Masker, text: str, ids: Sequence[int] | None, trusted: bo
         masked, found = apply(content, own, trusted=trusted)
         kinds += found
         if masked != content:
-            out += [text[last : piece.token.start], _quoted(masked)]
+            written = _as_written(text[piece.token], own) if not forged else None
+            out += [text[last : piece.token.start], written or _quoted(masked)]
             last = piece.token.stop
     return Masked("".join([*out, text[last:]]), kinds)
 
@@ -206,6 +209,20 @@ def _quick_argv(text: str) -> str | None:
         return None
     inner = text[2:-2].replace('","', BREAK).replace('", "', BREAK)
     return None if '"' in inner else inner + BREAK
+
+
+def _as_written(token: str, patches: Sequence[Patch]) -> str | None:
+    """The masked string with its escapes as they came; None where one character takes two."""
+    if "\\" not in token or _PAIR.search(token):
+        return None
+    letters = _LETTER.finditer(token, 1, len(token) - 1)
+    origin = [*(match.start() for match in letters), len(token) - 1]
+    masked, _ = apply(
+        token,
+        [Patch(origin[p.start], origin[p.end], p.kind, p.marker) for p in patches],
+        trusted=True,
+    )
+    return masked
 
 
 def _quoted(text: str) -> str:

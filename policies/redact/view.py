@@ -56,10 +56,22 @@ class View:
         return self.origin[start], self.origin[end]
 
 
+# Words for a password or token in other scripts, as short English ones of the same length.
+_FOREIGN: Final = {
+    "パスワード": "\x7f\x7fpwd", "パスコード": "\x7f\x7fpwd", "暗証番号": "\x7fpwd",
+    "비밀번호": "\x7fpwd",
+    "пароль": "passwd", "Пароль": "passwd", "ПАРОЛЬ": "passwd", "密码": "pw", "密碼": "pw",
+    "口令": "pw", "암호": "pw", "סיסמה": "\x7f\x7fpwd", "合言葉": "pwd", "κωδικός": "\x7fpasswd",
+    "トークン": "\x7f\x7fpw", "токен": "token", "Токен": "token", "令牌": "pw", "密钥": "pw",
+}  # fmt: skip
+_FOREIGN_WORD: Final = re.compile("|".join(_FOREIGN))
+
+
 def plain(text: str) -> View:
     """The view of the text as it stands."""
     if text.isascii():
         return View(text)
+    text = _FOREIGN_WORD.sub(lambda word: _FOREIGN[word[0]], text)
     if not _INVISIBLE.search(text):
         return View("".join(map(_ascii, text)))
     kept = [i for i, char in enumerate(text) if not _INVISIBLE.match(char)]
@@ -72,6 +84,8 @@ def unwrapped(view: View) -> View | None:
     origin: list[int] = []
     last = 0
     for match in _WRAPPED.finditer(view.text):
+        if match[3] and match[3][0] == "=" and _padding(view.text, match):
+            continue
         pieces.append(view.text[last : match.start()])
         origin.extend(range(last, match.start()))
         last = match.end()
@@ -85,6 +99,19 @@ def unwrapped(view: View) -> View | None:
     if view.origin is not None:
         origin = [view.origin[i] for i in origin]
     return View("".join(pieces), origin, view.whole)
+
+
+_CODED: Final = re.compile(r"[A-Za-z0-9+/_-]{15,16}=?")
+_NAME: Final = re.compile(r"[ \t]*(?:[A-Za-z_][\w. -]{0,60}[=:]|\[|\Z)")
+
+
+def _padding(text: str, match: re.Match[str]) -> bool:
+    """Whether the = ends base64 and a new line with a name of its own follows: no fold."""
+    before = text[max(0, match.start() - _CODED_CHARS) : match.start()]
+    return bool(_CODED.fullmatch(before) and _NAME.match(text, match.end()))
+
+
+_CODED_CHARS: Final = 16
 
 
 def _meant(match: re.Match[str]) -> str:

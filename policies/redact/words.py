@@ -25,7 +25,7 @@ ABOUT: Final = frozenset(
 NUMBERS: Final = frozenset(
     "max min num n total input output prompt completion next prev page cache cached partition sort "
     "primary foreign public pub bos eos pad unk sep cls mask last first has is no use show get set "
-    "require requires need needs missing with without invalid expired".split()
+    "require requires need needs missing with without invalid expired forgot forgotten".split()
 )
 
 # English that follows "password:" in prose.
@@ -39,14 +39,18 @@ PROSE: Final = frozenset(
     "your new old same safe strong weak short long too rotation update updated success successful "
     "text char varchar value values field input type manager store file path settings session "
     "basic bearer digest negotiate ntlm scheme grant flow refresh refreshed refreshing count "
-    "scanning detected leaked exposed rotated revoked".split()
+    "enabled disabled active inactive supported unsupported optional configured scanning detected "
+    "leaked exposed rotated revoked".split()
 )
 
 # A key or token with such a word in its name is meant to be seen, or is a place in a list.
 SHOWN: Final = frozenset(
     "public pub publishable pubkey site sitekey partition cache sort primary foreign page paging "
     "pagination cursor continuation resume sync idempotency dedup fingerprint thumbprint gpg pgp "
-    "measurement anon tracking".split()
+    "measurement anon tracking progress ratelimit remaining trusted verify verifying verification "
+    "peer".split()
 )
 # Unless it says that it is none of these.
-HIDDEN: Final = frozenset("secret password passwd private admin".split())
+HIDDEN: Final = frozenset(
+    "secret password passwd passphrase passcode pass pwd private admin".split()
+)

@@ -18,7 +18,12 @@ EXAMPLES = [(rule, text) for rule in ALL_RULES for text in rule.hits]
 COUNTER_EXAMPLES = [(rule, text) for rule in ALL_RULES for text in rule.misses]
 CASES = [
     line
-    for name in ("redaction_cases.txt", "redaction_unseen.txt", "redaction_blind.txt")
+    for name in (
+        "redaction_cases.txt",
+        "redaction_unseen.txt",
+        "redaction_blind.txt",
+        "redaction_third.txt",
+    )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
 ]
@@ -143,7 +148,9 @@ SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY--
          "a" * 50 + "=\n", "%3D", '"token": "', "Cookie: a=b; ", "echo x | ", "curl -u a",
          "-p ", "token ", "a:b@", "secrets set A=b ", "x=y&",
          "-----BEGIN PRIVATE KEY-----", "UFJJVkFURSBLRVkt", "a:bcdefg@", "token->", "<<< x ",
-         "AKIA", "('password',", "[\"a\",\"b\",")  # fmt: skip
+         "AKIA", "('password',", "[\"a\",\"b\",", "connect('a', 'b', ",
+         "cat token ", "recovery codes: ",
+         "op read x\n", "[\"pass\":{", "password....", "Some(", "=\nA", "creds a / ")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -6,10 +6,12 @@ from typing import Final
 
 from policies.redact.rule import Rule
 from policies.redact.rules import (
+    arguments,
     commands,
     context,
     more_providers,
     pem,
+    printed,
     protocols,
     providers,
     tools,
@@ -17,7 +19,7 @@ from policies.redact.rules import (
 
 ALL_RULES: Final[tuple[Rule, ...]] = (
     *providers.RULES, *more_providers.RULES, *pem.RULES, *context.RULES, *tools.RULES,
-    *protocols.RULES, *commands.RULES,
+    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES,
 )  # fmt: skip
 
 

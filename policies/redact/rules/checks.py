@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.redact.rule import SECRET
+from policies.redact.standins import filling, placeholder, shuffled
 from policies.redact.values import (
     classes,
     is_argument,
@@ -15,7 +16,6 @@ from policies.redact.values import (
     is_opaque,
     is_password,
     names_a_secret,
-    placeholder,
     random_looking,
 )
 
@@ -33,6 +33,31 @@ def base58check(match: re.Match[str]) -> bool:
     raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
     body, check = raw[:-_CHECKSUM_BYTES], raw[-_CHECKSUM_BYTES:]
     return hashlib.sha256(hashlib.sha256(body).digest()).digest()[:_CHECKSUM_BYTES] == check
+
+
+_JWT_LINE: Final = re.compile(r"(?:\r?\n|\\{1,2}n)([A-Za-z0-9_.-]{8,200})(?=\r|\n|\\|[\"'\s]|\Z)")
+_LEAST_WRAP_CHARS: Final = 48
+_MAX_WRAPPED_LINES: Final = 64
+
+
+def jwt_lines(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The token, and the lines after it that a terminal or a mail wrapped it into."""
+    text, start, end = match.string, *match.span(SECRET)
+    yield start, end
+    width = end - max(start, text.rfind("\n", 0, start) + 1)
+    dots = match[SECRET].count(".")
+    for _ in range(_MAX_WRAPPED_LINES):
+        line = _JWT_LINE.match(text, end)
+        if line is None or width < _LEAST_WRAP_CHARS:
+            return
+        dots += line[1].count(".")
+        # Before the second dot more must come; after it only lines that look alike.
+        if dots - line[1].count(".") > 1 and not random_looking(line[1], 8):
+            return
+        yield line.span(1)
+        full, end = len(line[1]) >= width - 40, line.end()
+        if dots > 1 and not full:
+            return
 
 
 def jwt_header(match: re.Match[str]) -> bool:
@@ -75,8 +100,21 @@ def body_before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         yield end - body.end(), end
 
 
+_VARIED: Final = 12
+# What such a key opens; else 88 letters of base64 are a hash or a signature.
+_STORAGE: Final = re.compile(
+    r"(?i)account|azure|cosmos|storage|blob|\.windows\.net|servicebus|eventhub|iothub|batch|primary|secondary|(?:key|secret|token|password|conn\w*)[\"']?[ =:\f]"
+)
+_DIGEST_BEFORE: Final = re.compile(
+    r"(?i)(?:hash|sha-?[0-9]{0,3}|digest|signature|sig|integrity|mac|data|iv|tag|proof|checksum|public\w*|nonce)[\"']?[ ]?[:=,][ ]?[\"']?\Z"
+)
+
+
 def not_a_digest(match: re.Match[str]) -> bool:
     """No integrity value of a lock file, which has the same length."""
+    around = match.string[max(0, match.start() - 160) : match.start()]
+    if _DIGEST_BEFORE.search(around[-24:]) or not _STORAGE.search(around):
+        return False
     before = match.string[max(0, match.start() - 16) : match.start()]
     # Nor the end of something longer, nor the key of a zone.
     return not re.search(
@@ -84,9 +122,36 @@ def not_a_digest(match: re.Match[str]) -> bool:
     )
 
 
+# A prefix of letters is met by chance in a blob of base64.
+_BLOB_BEFORE_CHARS: Final = 24
+_CLOSE_CHARS: Final = 8
+_STAND_IN: Final = re.compile(
+    r"(?i)x{7,}|0{10,}|[*]{4,}|1234567890|abcdefghij|0123456789|your[-_]?|example|placeholder"
+)
+_PREFIX_CHARS: Final = 6
+
+
+def _in_blob(text: str, start: int) -> bool:
+    before = text[max(0, start - _BLOB_BEFORE_CHARS) : start]
+    close = before[-_CLOSE_CHARS:]
+    return shuffled(before) or (
+        close.isalnum() and classes(close) > 2 and len(close) == _CLOSE_CHARS
+    )
+
+
 def not_words(match: re.Match[str]) -> bool:
-    """No name made of plain words that begins as a token does: `pa-container-with-gutter`."""
+    """No name made of plain words that begins as a token does: `pa-container-with-gutter`.
+
+    Nor a stand-in behind a real prefix, nor a piece of a longer blob.
+    """
     value: str = match[SECRET]
+    start = match.start(SECRET)
+    if value[:_PREFIX_CHARS].isalnum() and _in_blob(match.string, start):
+        return False
+    if (_STAND_IN.search(value) and len(set(value[-16:].lower())) < _VARIED) or filling(
+        value[-12:]
+    ):
+        return False
     return bool(re.search(r"[0-9A-Z]", value[3:])) or len(re.findall(r"[-_]", value)) < 3
 
 
@@ -100,7 +165,7 @@ def three_kinds(match: re.Match[str]) -> bool:
 def is_credential(match: re.Match[str]) -> bool:
     """What stands in an Authorization header, but neither the scheme nor the name of a part."""
     value: str = match[SECRET]
-    if re.fullmatch(r"[A-Za-z_-]{1,24}=(?:[\w/+-]*/aws4_request)?", value):
+    if re.fullmatch(r"[A-Za-z_-]{1,24}=(?:[\w/+-]*/aws4_request)?|sr=.*", value):
         return False
     scheme = re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{1,30}", value)
     if scheme and re.match(r"[ ,]+[A-Za-z_]+=", match.string[match.end(SECRET) :][:40]):
@@ -185,17 +250,14 @@ def is_strong_password(match: re.Match[str]) -> bool:
 
 # The words stand at the start of the blob, or at its end: then most of it was seen from the start.
 _MAX_BLOB_BEFORE: Final = 2_048
-_BLOB: Final = re.compile(r"[A-Za-z0-9+/-]{0,16384}")
-_PADDING: Final = re.compile(r"[A-Za-z0-9+/-]{0,16384}={0,2}")
+_BLOB: Final = re.compile(rf"[A-Za-z0-9+/-]{{0,{_MAX_BLOB_BEFORE}}}")
 
 
 def whole_blob(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """The run of base64 that the match is part of."""
+    """The run of base64 that the match is part of; the match goes to its end."""
     low = max(0, match.start() - _MAX_BLOB_BEFORE)
     before = _BLOB.match(match.string[low : match.start()][::-1])
-    after = _PADDING.match(match.string, match.end())
-    start = match.start() - (before.end() if before else 0)
-    yield start, after.end() if after else match.end()
+    yield match.start() - (before.end() if before else 0), match.end()
 
 
 _ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
@@ -210,10 +272,30 @@ def is_protocol_word(match: re.Match[str]) -> bool:
     return is_generated_word(match) and not file_like
 
 
+_SESSION: Final = re.compile(r"(?i)sess|sid|myacinfo|remember|jwt|csrf")
+_SESSION_CHARS: Final = 16
+
+
+def is_named_value(match: re.Match[str]) -> bool:
+    """The value of an object with a name: of a session only what a generator wrote."""
+    if _SESSION.match(match["key"]):
+        return random_looking(match[SECRET], _SESSION_CHARS) and not placeholder(match[SECRET])
+    return is_password(match)
+
+
 def is_pair_value(match: re.Match[str]) -> bool:
     """The second of two arguments: generated, no message and no other name."""
     value: str = match[SECRET]
     return is_password(match) and (is_generated_word(match) or random_looking(value, 20))
+
+
+_PLAIN_KEY: Final = re.compile(r"(?i)[0-9a-f]{24,128}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def is_likely(match: re.Match[str]) -> bool:
+    """Where a command logs in: a generated word, or a key in hex or as a UUID."""
+    key = _PLAIN_KEY.fullmatch(match[SECRET].rstrip("\"'"))
+    return is_generated_word(match) or key is not None
 
 
 # As long as a digest of a commit or an image, which also stands behind such names.
@@ -222,13 +304,19 @@ _LEAST_CHARS: Final = 20
 _HEX_CHARS: Final = 32
 
 
+# OP_SESSION_acme: whose session it is.
+_OF_WHOM: Final = re.compile(r"(?<=SESSION)_[A-Za-z0-9]+\Z")
+
+
 def is_hidden_key(match: re.Match[str]) -> bool:
     """A generated value behind a name that may mean many things."""
-    value, name = _ENDING.sub("", match[SECRET]), match["key"]
+    value, name = _ENDING.sub("", match[SECRET]), _OF_WHOM.sub("", match["key"])
     if not names_a_secret(name) or placeholder(value) or value.startswith(("/", "~", ".")):
         return False
     if re.fullmatch(r"[0-9A-Fa-f]+", value):
-        return len(value) >= _HEX_CHARS and (len(value) not in _DIGEST_CHARS or "_" in name)
+        return len(value) >= _HEX_CHARS and (
+            len(value) not in _DIGEST_CHARS or bool(re.search("[_-]", name))
+        )
     if is_generated_word(match):
         return True
     return random_looking(value, _LEAST_CHARS) and value.isalnum()

@@ -3,17 +3,15 @@
 from typing import Final
 
 from policies.redact.rule import GUESS, Rule
-from policies.redact.rules.checks import is_strong_password, is_windows_argument
+from policies.redact.rules.checks import is_likely, is_strong_password, is_windows_argument
 from policies.redact.rules.tools import START
-from policies.redact.values import is_argument, is_generated_word, is_mixed_word
+from policies.redact.values import is_argument, is_mixed_word
 
 _B = r"[ \f]"
 _WORD = r"[^ \f\n]{1,200}"
 # Flags, with or without a value, between a command and what it takes by place.
 _FLAGS = rf"(?:{_B}--?[A-Za-z][A-Za-z0-9-]*(?:=[^ \f\n]*)?){{0,4}}"
-_VALUE = (
-    r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,4096}|(?![-/$])[^\s\"'`\f|;&]{3,4096}))"
-)
+_VALUE = r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,4096}|(?![-$])[^\s\"'`\f|;&]{3,4096}))"
 
 # Commands whose next word is the secret, whatever it looks like.
 _PLAIN: Final = "|".join((
@@ -22,7 +20,9 @@ _PLAIN: Final = "|".join((
     rf"radtest{_B}{_WORD}",
     rf"user\.setpassword{_B}{_WORD}",
     rf"defaults{_B}write{_B}{_WORD}{_B}[A-Za-z0-9_.-]*(?:[Pp]assword|[Tt]oken|[Ss]ecret|[Aa]pi[Kk]ey){_B}(?:-string|-data)",
-    rf"vault{_B}operator{_B}(?:unseal|rekey|generate-root)",
+    rf"vault{_B}operator{_B}(?:unseal|rekey|generate-root){_FLAGS}",
+    rf"confluent{_B}api-key{_B}store{_B}{_WORD}",
+    rf"ansible-vault{_B}encrypt_string{_FLAGS}",
     rf"ngrok{_B}(?:config{_B}add-authtoken|authtoken)",
     rf"(?:doctl|supabase|turso|snyk){_B}(?:auth{_B})?(?:init|login){_B}(?:-t|--access-token|--token)",
     rf"cloudflared{_B}service{_B}install",
@@ -46,6 +46,8 @@ _PLAIN: Final = "|".join((
 # Commands that may take a name there as well: only what a generator wrote.
 _LIKELY: Final = "|".join((
     rf"(?:cargo|vault|snyk|flyctl|wandb|huggingface-cli|hf|railway|dotenv-vault|nx-cloud|rclone|modal|doppler|infracost|checkly){_B}(?:auth{_B})?(?:login|auth|token)",
+    rf"(?:wandb|snyk|flyctl|huggingface-cli|hf|railway|render|turso|kaggle|comet|neptune){_B}(?:auth{_B})?(?:login|auth){_FLAGS}",
+    rf"snyk{_B}config{_B}set{_B}(?:api|token)",
     rf"mkpasswd(?:{_B}-[A-Za-z]{_B}{_WORD})?",
     rf"aws{_B}ssm{_B}put-parameter{_B}[^\n|;&]{{0,300}}?{_B}--value",
     rf"(?:keyctl{_B}(?:add|padd){_B}{_WORD}{_B}{_WORD}|secret-tool{_B}store{_B}{_WORD})",
@@ -60,7 +62,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("net user bob T1gerX!9kk /add", "vault operator unseal Q7T6c+A5LEgRuiVXV", "doctl auth init -t b371a1c15d4ee54146", "npm\fconfig\fset\f//registry.npmjs.org/:_authToken\fabc12345\f"),
          misses=("net user bob /delete", "vault operator unseal $KEY", "npm config set registry https://x.org")),
     Rule("command-likely", "secret", "what a command may take as its secret by place",
-         rf"{START}(?:{_LIKELY})(?:{_B}|(?:=))", _VALUE, check=is_generated_word, fingerprint=False, rank=GUESS,
+         rf"{START}(?:{_LIKELY})(?:{_B}|(?:=))", _VALUE, check=is_likely, fingerprint=False, rank=GUESS,
          hits=("cargo login bu8rL0jA7rWfNQrLiV", "vault login 3IGt2CyraxVexvQq3d2N", "aws ssm put-parameter --name /a --type SecureString --value T1gerX!9kk"),
          misses=("vault login -method=oidc", "cargo login --registry crates-io", "aws ssm put-parameter --name /a --value plain-text")),
     Rule("command-two", "password", "two passwords in a row",
@@ -90,6 +92,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("here-string-word", "password", "a strong password in a here-string",
          r"<<<[ ]?", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{8,128}|[^\s\"'`\f|;&]{8,128}))", check=is_strong_password, fingerprint=False, rank=GUESS,
          hits=("op signin --account x <<< P8XxA36u+EWYO5I",), misses=("jq . <<< '{\"a\":1}'", "cat <<< hello-world")),
+    Rule("pipe-strong", "password", "a strong password piped into a coder or the clipboard",
+         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?", r"[\"']?(?P<secret>[^\s\"'`|;&<>]{6,256})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:base64|pbcopy|xclip|xsel|wl-copy|clip|(?:md5|sha(?:1|256|512))sum|openssl|mkpasswd)", check=is_strong_password, fingerprint=False, rank=GUESS,
+         hits=("echo -n 'T1gerX!9kk' | base64",), misses=("echo -n hello | base64", "echo $PW | base64 -d", "echo a-b_c.2 | pbcopy")),
     Rule("pipe-secret", "secret", "a secret piped into a command that stores or uses one",
          r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?(?P<quote>\\{0,3}[\"'])?(?P<secret>[^\s\"'`|;&<>]{6}", r"[^\s\"'`|;&<>]{0,4096})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:[^\n|;&]{1,80}?[ \f])?(?:secrets?|variable|env|login|auth|passwd|set-password|token|load-key|unlock\w*|luks\w+|kinit|signin|decrypt|add-key|keychain)(?:[ \f:]|$)", check=is_mixed_word, rank=GUESS,
          hits=("echo q9Wm3Zx8Lk2V | wrangler secret put API_KEY", "printf '%s' q9Wm3Zx8Lk2V | vault login -"), misses=("echo done | tee login", "echo $TOKEN | gh auth login --with-token", "echo hello | env")),

@@ -2,12 +2,15 @@
 
 from typing import Final
 
+from policies.redact.cookies import cookie_values
+from policies.redact.keys import is_random_key, is_service_key
 from policies.redact.rule import CONTEXT, GUESS, SHAPE, Rule
-from policies.redact.rules.checks import basic_credentials, is_credential
+from policies.redact.rules.checks import basic_credentials, is_credential, is_named_value
 from policies.redact.rules.grammar import (
     ANY_NAME,
     ARGUMENT,
     FLAG_VALUE,
+    NEXT_PARAMETER,
     PASSWORD_WORDS,
     SCHEME,
     SERVICES,
@@ -18,7 +21,6 @@ from policies.redact.rules.grammar import (
 )
 from policies.redact.rules.samples import hexa, mix
 from policies.redact.values import (
-    cookie_values,
     is_argv_password,
     is_argv_token,
     is_code,
@@ -31,9 +33,8 @@ from policies.redact.values import (
     is_password,
     is_prose_token,
     is_query_secret,
-    is_random_key,
-    is_service_key,
     is_token,
+    is_told,
     is_userinfo,
 )
 
@@ -45,7 +46,7 @@ _HEADER_VALUE = r"(?P<secret>[^\s\"'`,;<>&\\\f]{3,16384})"
 RULES: Final[tuple[Rule, ...]] = (
     # KEY=value and its many spellings
     Rule("password-by-name", "password", "a value behind a name that means a password",
-         rf"(?P<key>{PASSWORD_WORDS}{TAIL}){SIGN}", VALUE, check=is_password, caseless=True, fingerprint=False,
+         rf"(?P<key>{PASSWORD_WORDS}{TAIL})(?:{SIGN}|\.{{4}})", VALUE, check=is_password, caseless=True, fingerprint=False,
          hits=("DB_PASSWORD=monkey1269", '{"password": "winter#597"}', "spring:\n    password: 66BOhLvU!5J+", "MYSQL_PWD=hunter!2009"),
          misses=("PASSWORD_MIN_LENGTH=13", "password=$PASSWORD", "password=********", "password: <your-password>",
                  "PWD=/workspace/app", "CFBundleIdentifier=io.octo.auth.PasswordAutoFill", "Password: \nprompt shown")),
@@ -62,7 +63,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:^|[^A-Za-z0-9])(?P<key>psk)(?:[\"']?[ \t]{0,3}[=:]|\f)", VALUE, check=is_password, caseless=True, fingerprint=False,
          hits=('psk="summerRain2024"', "wifi-sec.psk: T1gerX!9"), misses=("key_mgmt=WPA-PSK\n", "psk=$PSK")),
     Rule("token-by-name", "secret", "a value behind a name that means a token or key",
-         rf"(?P<key>{TOKEN_WORDS}{TAIL}){SIGN}", VALUE, check=is_token, caseless=True,
+         rf"(?P<key>{TOKEN_WORDS}{TAIL}(?:[ ][0-9]{{1,2}})?){SIGN}", VALUE, check=is_token, caseless=True,
          hits=(f"api-key:{mix(36)}", f'token = "{mix(44)}"', f"DD_API_KEY={hexa(32)}", f"\x1b[32mtoken\x1b[0m: \x1b[1m{mix(40)}\x1b[0m"),
          misses=("token_count=4842 cache_key_hits=34", "secret_key=None, config=True", "token := os.Getenv(\"X\")",
                  "arn:aws:secretsmanager:eu-west-1:601617903990:secret:build-K1hxUu", "max_tokens=8736", "secret: (hidden)",
@@ -71,7 +72,7 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"(?P<key>{TOKEN_WORDS}{TAIL})=", r"(?P<secret>[^\f]{1,16384})", check=is_argv_token, caseless=True,
          hits=(f"tool\f--api-key={mix(30)} x\fx",)),
     Rule("key-by-name", "secret", "a random value behind a name that ends in key, auth, sig, pat, salt, dsn",
-         rf"(?P<key>(?:key|auth|sig|signature|pat|salt|jwt|bearer|cert_?data|keydata|private|seed|nonce|code|otp|assertion|saml\w*)){SIGN}", VALUE,
+         rf"(?P<key>(?:key|auth|sig|signature|pat|salt|jwt|bearer|cert_?data|keydata|private|seed|nonce|code|otp|assertion|saml\w*|encrypt|gossip|_session|_session_[a-z0-9]{1,20})){SIGN}", VALUE,
          check=is_random_key, caseless=True, rank=GUESS,
          hits=(f"SIGNING={1}&TLS_KEY={mix(40)}", f'{{"auth": "{mix(40)}"}}'),
          misses=("partition_key=key#2346", "cache-key: linux-node-1f81ef1d42d9a49a3cb97ee6576feb234db5c97f", f"public_key={mix(40)}")),
@@ -82,8 +83,8 @@ RULES: Final[tuple[Rule, ...]] = (
          misses=(f"bitbucket: {hexa(40)}", "discord: 157485796139199682", "sentry: https://sentry.io/x", "box=3fa94c1d-22b0-4e58-86af-10c9d4b1e277")),
     # Flags and their arguments
     Rule("flag-password", "password", "--password X",
-         rf"--?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|pass){TAIL})[ \f]", FLAG_VALUE,
-         wide=rf"(?:{PASSWORD_WORDS}|pass){TAIL}[ \f]",
+         rf"--?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|pass){TAIL}|pw)[ \f]", FLAG_VALUE,
+         wide=rf"(?:(?:{PASSWORD_WORDS}|pass){TAIL}|pw)[ \f]",
          check=is_flag_password, caseless=True, fingerprint=False,
          hits=("mysqldump --password qwerty_896 shop", "tool\f--password\fqwerty_896\fshop", "tool\f--password\f=\f*i0Ztxn4p57"),
          misses=("gpg --passphrase-fd 0 -d x", "docker login --password-stdin link.example.com", "python build.py --pass 2",
@@ -96,7 +97,7 @@ RULES: Final[tuple[Rule, ...]] = (
          misses=("kubectl --token-file /var/run/secrets/x get token", "--token <token> --model", "git commit --secret-scanning enabled")),
     # Headers
     Rule("authorization", "authorization", "Authorization in any case and scheme",
-         r"authorization(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|%3A|\fvalue=\f|\f|[ ]\\{0,3}[\"'])", rf"{_BLANK}{{0,4}}(?:-H{_BLANK}+|--header{_BLANK}+)?(?:\\{{0,3}}[\"'])?(?:(?:{_SCHEME}|[a-z][a-z0-9-]{{1,30}}(?={_BLANK}+[a-z0-9+/=._~:-]{{16}})){_BLANK}+)?(?:[a-z0-9_.-]{{1,64}}:(?=[a-z0-9+/]{{16}}))?{_HEADER_VALUE}",
+         r"authorization(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|%3A|\fvalue=\f|\f|[ ]\\{0,3}[\"'])", rf"{_BLANK}{{0,4}}(?:-H{_BLANK}+|--header{_BLANK}+)?(?:\\{{0,3}}[\"'])?(?:(?:{_SCHEME}|[a-z][a-z0-9-]{{1,30}}(?={_BLANK}+[a-z0-9+/=._~:-]{{16}})){_BLANK}+)?(?:token=)?(?:[a-z0-9_.-]{{1,64}}:(?=[a-z0-9+/]{{16}}))?{_HEADER_VALUE}",
          check=is_credential, caseless=True, rank=SHAPE,
          hits=(f"AUTHORIZATION: BEARER {mix(40)}", f"Proxy-Authorization: Basic {mix(16)}", f"curl\f-H\fAuthorization:\f-H\fBearer {mix(30)}"),
          misses=("Authorization: Bearer $TOKEN", "Authorization: Bearer ${{ secrets.X }}", "Authorization: Bearer [REDACTED] x")),
@@ -110,11 +111,11 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:^|[^A-Za-z])basic(?:[ \f+]|%20|\r?\n[ \t])", r"[ \t\f]*(?P<secret>[A-Za-z0-9+/]{6,16384}={0,2})", check=basic_credentials, caseless=True, rank=SHAPE,
          hits=("AUTHORIZATION: basic ZGVwbG95OjJQMnhPSmt1Wnc0",), misses=("basic information about",)),
     Rule("key-header", "secret", "a header that carries a key",
-         r"(?:^|[^A-Za-z0-9/])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key)(?:\\{0,3}[\"'])?[ \t]?:",
+         r"(?:^|[^A-Za-z0-9/]|\\[nr])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key)(?:\\{0,3}[\"'])?[ \t]?:",
          rf"[ \t\f]{{0,4}}(?:(?:-H|--header)[ \f]+)?(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_opaque, caseless=True,
          hits=(f"X-Api-Key: {mix(30)}", f"PRIVATE-TOKEN: {mix(20)}", f"x-amz-security-token: {mix(80)}"), misses=("x-api-key: ${KEY}",)),
     Rule("cookie", "session-cookie", "a cookie that opens a session",
-         r"cookie2?(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|\fvalue=\f)", r"(?P<secret>[^\n\f\"'`]{3,16384})",
+         r"(?:cookie2?(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|\fvalue=\f)|<Cookie[ ])", r"[ ]?\\{0,3}[\"'`]?(?P<secret>[^\n\f\"'`]{3,16384})",
          parts=cookie_values, caseless=True, rank=GUESS,
          hits=(f"Cookie: theme=dark; sessionid={mix(32)}", f"Set-Cookie: connect.sid=s%3A{mix(32)}; Path=/"), misses=("Cookie: theme=dark; lang=en",)),
     # URLs and connection strings
@@ -127,7 +128,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"[a-z][a-z0-9+.-]{1,20}://(?P<secret>[A-Za-z0-9_-]{20}", r"[A-Za-z0-9_.~-]{0,200})(?=:?(?:x-oauth-basic)?@)", check=is_mixed, caseless=True, rank=GUESS,
          hits=(f"git fetch https://{mix(40)}@github.com/acme/tools",), misses=("https://auth@github.com/acme/fetch.git",)),
     Rule("query-secret", "secret", "a secret in a query string or form body",
-         r"[?&#;](?:amp;)?(?P<key>[A-Za-z0-9_.-]{0,30}(?:key|token|secret|sig|signature|auth|code|credential|password|passwd|pwd|session|ticket|jwt|assertion|otp|hash|apikey|sid))(?:=|%3D)", rf"(?:{SCHEME}(?:%20|\+))?(?P<secret>[^\s&\"'`<>#;,\\\f]{{1,16384}})", check=is_query_secret, caseless=True,
+         r"[?&#;](?:amp;)?(?P<key>[A-Za-z0-9_.-]{0,30}(?:key|token|secret|sig|signature|auth|code|credential|password|passwd|pwd|session|ticket|jwt|assertion|otp|hash|apikey|sid|hmac|appid))(?:=|%3D)", rf"(?:{SCHEME}(?:%20|\+))?(?P<secret>(?:[^\s&\"'`<>#;,\\\f%]|%(?!{NEXT_PARAMETER})){{1,16384}})", check=is_query_secret, caseless=True,
          hits=(f"https://x/cb?code={mix(40)}&state=567f", f"https://b/o?sig={mix(43)}%3D", f"https://x/#access_token={mix(60)}"),
          misses=("https://x/?code_challenge=0hKn50dfFy4_yQ7UevngG3KqHte5oSMBAPd6Ic6VQQc&x=1", "https://x/#/token/access?key=value",
                  "https://x/authorize?client_id=238923131163&response_type=code")),
@@ -145,24 +146,24 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"<(?:[a-z0-9]{{1,20}}:)?(?P<key>(?:{PASSWORD_WORDS}|token|secret|apikey))(?:>|[ ]value=[\"'])", r"(?P<secret>[^<\f\"']{3,16384})(?:</|[\"'])", check=is_password, caseless=True, fingerprint=False, wide=r"<[^<>\n/]{1,120}(?:>|=[\"'])",
          hits=("<server><password>Zx81kk2!q</password></server>",), misses=("<password>${env.PW}</password>",)),
     Rule("name-value", "secret", "an object with a name and a value",
-         rf"(?:name|key|k|parametername)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_key|_auth)[A-Za-z0-9_]{{0,16}})(?:\f|\\{{0,3}}[\"']|[ ]?\n)",
-         r"\s{0,24}(?:,|-)?\s{0,24}(?:\f|\\{0,3}[\"'])?(?:value|val|v|parametervalue)\\{0,3}[\"']?\s?[:=]" + VALUE, check=is_password, caseless=True,
-         wide=rf"(?:name|key|k)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?{ANY_NAME}(?:\f|\\{{0,3}}[\"']|\n)",
+         rf"(?:name|key|k|parametername)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_key|_auth|sess|sid|myacinfo|remember|jwt|csrf)[A-Za-z0-9_]{{0,16}})(?:\f|\\{{0,3}}[\"']|[ ]?\n|\\{{1,2}}n|,(?=Parameter))",
+         r"\s{0,24}(?:,|-)?\s{0,24}(?:\f|\\{0,3}[\"'])?(?:value|val|v|parametervalue)\\{0,3}[\"']?\s?[:=]" + VALUE, check=is_named_value, caseless=True,
+         wide=rf"(?:name|key|k)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?{ANY_NAME}(?:\f|\\{{0,3}}[\"']|\n|\\{{1,2}}n|,)",
          hits=('{"name": "DB_PASSWORD", "value": "Zx81kk2!q"}', "name=\fDB_PASSWORD\fvalue=\fZx81kk2!q\f"), misses=('{"name":"PASSWORD_FILE","value":"a12345"}',)),
     Rule("aws-configure", "secret", "aws configure set",
          rf"(?:configure|config)[ \f]set[ \f][A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))", ARGUMENT, check=is_token, caseless=True, wide=r"(?:configure|config)[ \f]set[ \f]",
          hits=(f"aws\fconfigure\fset\faws_secret_access_key\f{mix(40)}",), misses=("git config set token.helper x",)),
     # Prose
     Rule("prose-password", "password", "a sentence that tells a password",
-         rf"{PASSWORD_WORDS}(?:[ ](?:for|of)[ ][^\s]{{1,40}})?[ ](?:(?:(?:is|was|has been|been|will be)[ ])?(?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to|is|was|are|generated|lautet|ist|est|es)[ :]", r"(?:now[ ]|generated[ ])?(?:(?:for|as)[ ][^\s]{1,64}[ :])?[ :]*(?:\r?\n[ \t]*)?(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{1,512}|[^\s\"'`,]{1,512}))", check=is_mixed_word, caseless=True, fingerprint=False,
+         rf"{PASSWORD_WORDS}(?:[ ](?:for|of)[ ][^\n:=]{{1,60}}|[ ][\"'(\[][^\n:=]{{1,40}}[\"')\]])?[ ](?:(?:(?:is|was|has been|been|will be)[ ])?(?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to|is|was|are|generated|lautet|ist|est|es)[ :]", r"(?:now[ ]|generated[ ])?(?:(?:for|as)[ ][^\s]{1,64}[ :])?[ :]*(?:\r?\n[ \t]*)?(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{1,512}|[^\s\"'`,]{1,512}))", check=is_mixed_word, caseless=True, fingerprint=False,
          hits=("generated root password is bfxezGXro73~s (change it)", "A temporary password is generated for root@localhost: K.wbfLfX_m01d",
                "the password was changed to K.wbfLfX_m01d today"),
          misses=("the password is required", "password is not set", "the password was rotated")),
     Rule("prose-password-for", "password", "password for …: value",
-         rf"{PASSWORD_WORDS}[ ](?:for|of)[ ][^\n:]{{1,60}}:", r"[ ]{1,2}(?P<secret>[^\s\"'`,]{3,512})", check=is_mixed_word, caseless=True, fingerprint=False,
-         hits=("initial password for user root: Kq82!mmzT",), misses=("Password for bob: required",)),
+         rf"{PASSWORD_WORDS}[ ](?:for|of)[ ][^\n:]{{1,100}}:", r"(?:[ ]{1,2}|[ \t]{0,4}(?:\r?\n|\\{1,2}n)[ \t]+)(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,7}(?=[^\w-]|$)|[^\s\"'`,]{3,512})", check=is_told, caseless=True, fingerprint=False,
+         hits=("initial password for user root: Kq82!mmzT", "Enter passphrase for key '/k': jungle zephyr ivory dolly", "Password for the bob user (see x):\n  Kq82mmzT"), misses=("Password for bob: required",)),
     Rule("prose-token", "secret", "a token in a sentence",
-         r"(?:token|api[ _-]?key|access key|secret|credential|bearer|licen[cs]e key|auth key)s?(?:[ ](?:is|was|has been))?(?:[ ](?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to)?[ (]", r"[(\[]?\\{0,3}[\"'`]?(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_prose_token, caseless=True, rank=GUESS,
+         r"(?:token|api[ _-]?key|access key|secret|credential|bearer|(?:licen[cs]e|auth|recovery|encryption|private|master|signing|session|unseal)[ ]key)s?(?:[ ](?:is|was|has been))?(?:[ ](?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to)?[ (]", r"[(\[]?\\{0,3}[\"'`]?(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_prose_token, caseless=True, rank=GUESS,
          hits=(f"DEBUG using api key {mix(30)}", f"invalid token '{mix(30)}'"), misses=(f"secret scanning of {hexa(40)}", f"token {hexa(40)} is a commit")),
     Rule("prose-token-for", "secret", "token for …: value",
          r"(?:token|api[ -]key|access key|secret|credential)s?[ ](?:for|of)[ ][^\n:]{1,60}:", r"[ ]{1,2}(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_prose_token, caseless=True, rank=GUESS,
@@ -181,7 +182,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"identified[ ](?:with[ ][\"'`]?\w{1,40}[\"'`]?[ ])?(?:by|as)[ ](?:password[ ])?", r"\\{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'\\;]{3,256}))", check=is_opaque, caseless=True, fingerprint=False,
          hits=("GRANT ALL ON x TO 'bob' IDENTIFIED BY 't4bl3!Row'", "CREATE USER b IDENTIFIED WITH sha2 BY 't4bl3!Row'"), misses=("IDENTIFIED BY '$PW'", "identified by the")),
     Rule("code-credentials", "password", "user and password as arguments in a program",
-         r"(?:auth[ ]?=[ ]?\(|HTTPBasicAuth\(|(?:PDO|mysqli|mysqli?_connect|getConnection|pymysql\.connect)\([ ]?\\{0,2}[\"'][^\"'\n]{0,200}[\"'],[ ]?)\\{0,2}[\"'][^\"'\n]{0,64}[\"'],[ ]?\\{0,2}[\"']", r"(?P<secret>[^\"'\n\\]{3,256})", check=is_opaque, fingerprint=False,
+         r"(?:auth[ ]?=[ ]?\(|HTTPBasicAuth\(|(?:PDO|PDO->__construct|mysqli|mysqli?_connect|getConnection|pymysql\.connect|newInstance)\([ ]?\\{0,2}[\"'][^\"'\n]{0,200}[\"'],[ ]?)\\{0,2}[\"'][^\"'\n]{0,64}[\"'],[ ]?\\{0,2}[\"']", r"(?P<secret>[^\"'\n\\]{3,256})", check=is_opaque, fingerprint=False,
          hits=("requests.get('https://x', auth=('bob', 't4bl3!Row'))", "new PDO('mysql:host=db','app','t4bl3!Row');"), misses=("auth=('bob', '$PW')",)),
     Rule("plutil", "password", "a value put into a property list",
          rf"-(?:replace|insert)[ \f][^ \f\n]{{0,64}}(?P<key>{PASSWORD_WORDS}|{TOKEN_WORDS})[^ \f\n]{{0,16}}[ \f]-string[ \f]", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{1,512}|[^\s\"'`\f]{1,512}))", check=is_password, caseless=True, fingerprint=False,
@@ -191,7 +192,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"base64url\.bearer\.authorization\.k8s\.io\.", r"(?P<secret>[A-Za-z0-9_-]{16,16384})", rank=SHAPE,
          hits=(f"Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.{mix(40)}",)),
     Rule("one-time-code", "one-time-code", "a code that opens a session once",
-         r"(?:one[- ]?time|verification|2fa|mfa|otp|totp|login|sign[- ]?in|two[- ]?factor)[ -](?:code|pin|password|passcode)(?:[ ]is)?[ :=]", r"[ :=]{0,3}(?P<secret>[0-9]{3}[ -]?[0-9]{3,5})(?![0-9]|[.][0-9])", check=is_code, caseless=True, fingerprint=False, rank=SHAPE,
+         r"(?:one[- ]?time|verification|2fa|mfa|otp|totp|login|sign[- ]?in|two[- ]?factor|security|sms|digit)[ -](?:auth[a-z]{0,11}[ ])?(?:code|pin|password|passcode)(?:[ ]is|[ ](?:you|sent|received|from|for|to)[ ][^\n]{1,60}:)?[ :=]", r"[ :=]{0,3}(?P<secret>[0-9]{3}[ -]?[0-9]{3,5})(?![0-9]|[.][0-9])", check=is_code, caseless=True, fingerprint=False, rank=SHAPE,
          hits=("Your one-time code is 482913", "MFA code: 482 913"), misses=("2fa code is 123456", "login code 200", "verification code sent")),
     Rule("jdbc-oracle", "password", "user/password in an Oracle URL",
          r"jdbc:oracle:[a-z]{1,8}:[A-Za-z0-9_$#]{1,64}/", r"(?P<secret>[^\s\"'`@/\f]{1,256})@", check=is_opaque, caseless=True, fingerprint=False,
@@ -207,7 +208,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:assword|assphrase)[^\n]{0,12}[\s;}][\s}]{0,4}send(?:[ ]--)?[ ]", r"\{?\\{0,3}[\"'](?P<secret>[^\"'\n\\]{3,256}(?:\\(?![rn\"'])[^\"'\n\\]*)*)", caseless=True, fingerprint=False,
          hits=("expect -c 'spawn ssh root@h; expect password:; send \"DnWS!#b^UzySTyujnc\\r\"; interact'",)),
     Rule("pipe-password", "password", "a password echoed into a tool that asks for it",
-         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?", r"(?P<quote>\\{0,3}[\"'])?(?:[A-Za-z0-9_.-]{1,32}:(?=[^\n|]{1,512}\|[ ]?(?:sudo[ ])?chpasswd))?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))\\{0,3}[\"']?[ \f]*\|[ \f]*(?:sudo[ ]+(?:-\w+[ ]+)*-S|docker login[^\n]*?--password-stdin|(?:gh|glab) auth login[^\n]*?--(?:with-token|stdin)|passwd\b|chpasswd|smbpasswd|cryptsetup|ssh-add|kinit|gpg[^\n]*?--passphrase-fd|podman login|skopeo login|helm registry login|openssl[^\n]*?stdin|[^\n|]{1,200}?(?:stdinpass|stdin-pass|password-stdin|passphrase-fd|pass-stdin))", check=is_opaque, fingerprint=False,
+         r"(?:echo|printf|yes)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?", r"(?P<quote>\\{0,3}[\"'])?(?:[A-Za-z0-9_.-]{1,32}:(?=[^\n|]{1,512}\|[ ]?(?:sudo[ ])?chpasswd))?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))\\{0,3}[\"']?[ \f]*\|[ \f]*(?:sudo[ ]+(?:-\w+[ ]+)*-S|(?:sudo[ ]+(?:-\w+[ ]+){0,4})?(?:chpasswd|passwd\b)|docker login[^\n]*?--password-stdin|(?:gh|glab) auth login[^\n]*?--(?:with-token|stdin)|passwd\b|chpasswd|smbpasswd|cryptsetup|ssh-add|kinit|gpg[^\n]*?--passphrase-fd|podman login|skopeo login|helm registry login|openssl[^\n]*?stdin|[^\n|]{1,200}?(?:stdinpass|stdin-pass|password-stdin|passphrase-fd|pass-stdin))", check=is_opaque, fingerprint=False,
          hits=("echo hunter2x | sudo -S apt update", "bash\f-c\fecho 'k3ks!x' | docker login -u x --password-stdin"), misses=("echo done | sudo tee /x", "echo $PW | sudo -S ls")),
     Rule("here-string", "password", "what a tool that asks for a password gets instead of typing",
          r"(?:kinit|sudo[ ][^\n|;&]{0,40}-S|passwd|chpasswd|cryptsetup|login|ssh-add|gpg|openssl|smbpasswd|vncpasswd|fdesetup|hdiutil|diskutil|security|secrets?[ ](?:set|put|create|add))[^\n|;&]{0,200}?<<<[ ]?", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))", check=is_opaque, fingerprint=False,
@@ -219,7 +220,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"--?[a-z-]{0,20}pass(?:word)?-?(?:command|cmd)[ =\f][\"']?(?:echo|printf)[ ]", r"(?P<secret>[^\s\"'`\f]{3,512})", check=is_opaque, caseless=True, fingerprint=False,
          hits=('restic backup --password-command "echo T1gerX9"',), misses=('borg x --password-command "pass show borg"',)),
     Rule("expect-sends", "password", "a generated word that an expect script sends",
-         r"send(?:[ ]--)?[ ]\\{0,2}[\"']", r"(?P<secret>[^\s\"'\\]{6,256})\\{1,2}[rn]", check=is_generated_word, fingerprint=False, rank=GUESS,
+         r"send(?:ing|[ ]--)?[ ]\\{0,2}[\"']", r"(?P<secret>[^\s\"'\\]{6,256})\\{1,2}[rn]", check=is_generated_word, fingerprint=False, rank=GUESS,
          hits=("expect -c 'send \"T1gerX!9kk\\r\"'",), misses=("expect -c 'send \"continue\\r\"'",)),
     # Random values that name themselves
     Rule("gcp-key-id", "secret", "a client secret of an OAuth app file",

@@ -5,24 +5,32 @@ from typing import Final
 # Between a name and its value; ends at the sign itself so that stage 1 stops at the first proof.
 SIGN: Final = (
     r"(?:\\{0,3}[\"'`])?(?:\x1b\[[0-9;]{0,9}m)?\]?[ \t]{0,4}"
-    r"(?::?=>?|:|->[ \t]|%3[AaDd]|%253[AaDd]|\\u003[ADad]|\\x3[ADad])"
+    r"(?::?=>?|:|->[ \t]|<-[ ]|%3[AaDd]|%253[AaDd]|\\u003[ADad]|\\x3[ADad])"
 )
 _COLOUR: Final = r"(?:\x1b\[[0-9;]{0,9}m)*"
+# `%26lang%3Den`: what follows a value in a URL that is a parameter itself.
+NEXT_PARAMETER: Final = r"(?:25)?26[A-Za-z_.-]{1,40}(?:=|%(?:25)?3D)"
 # Where a bare value ends: at what shells, queries, connection strings and JSON end it with.
 _BARE: Final = (
-    r"(?:[^\s\"'`&;,<>\\)\x00\x1b]|\\(?![\"'nrtu`])"
+    r"(?:[^\s\"'`&;,<>\\)\x00\x1b%]|\\(?![\"'nrtu`])"
+    rf"|%(?!{NEXT_PARAMETER})"
     r"|[,)](?![\s,;)\]}\"']|$|[\w.-]+[=:]))"
 )
 # A word that says how to read the value, and is none.
 SCHEME: Final = r"(?:[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]|[Tt]oken)"
 # Letters that programs and SQL put before a quote: b'…', N'…', @"…".
 _QUOTE_PREFIX: Final = r"(?:[bBrRuUfFnN@$]{1,2}(?=\\{0,3}[\"']))?"
+# What languages and their debug output wrap a string in: Some("…"), aws.String("…"), string(40) "…".
+_WRAPPER: Final = (
+    r"(?:(?:\s{1,16}(?=string\())?string\([0-9]{1,5}\)[ ]|&?(?:(?:Some|Just|Ok|Optional|Secret(?:Str|String|Box)?|Sensitive"
+    r"|Zeroizing|Password|(?:[a-z]{2,8}\.)?(?:String|Str|Ptr|StringPtr)|StringValue|pulumi\.ToSecret|bytes|toCharArray)\(){1,2}(?=\\{0,3}[\"'])|[A-Za-z][A-Za-z0-9_.<>?\[\]]{0,30}[ ]?=[ ]?(?=\\{0,3}[\"']))?"
+)
 # A block of YAML begins on the line after its sign.
 _BLOCK: Final = r"(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
 # A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
 # Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
 VALUE: Final = (
-    rf"[ \t]{{0,4}}{_COLOUR}{_BLOCK}{_QUOTE_PREFIX}"
+    rf"(?:(?<=\.{{4}})\.{{0,80}})?[ \t]{{0,40}}{_COLOUR}{_BLOCK}{_WRAPPER}{_QUOTE_PREFIX}"
     r"(?:(?P<whole>\f)|(?P<quote>\\{0,3}[\"'`]|%22))?"
     rf"(?:{SCHEME}(?:[ \t]|%20|\+){{1,4}}|base64:)?"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
@@ -38,7 +46,7 @@ ARGUMENT: Final = (
 )
 # What follows a flag and one blank (which may be the border of two arguments).
 FLAG_VALUE: Final = (
-    r"(?P<whole>(?<=\f)(?:=\f)?|[ \t]*=?[ \t]*\f(?:=\f)?)?(?:=[ \t]*)?[ \t]*(?P<quote>\\{0,3}[\"'])?"
+    r"(?P<whole>(?<=\f)(?:=\f)?|[ \t]*=?[ \t]*\f(?:=\f)?)?(?:=[ \t]*)?[ \t]*(?P<quote>\\{0,3}[\"'])?(?!--?[A-Za-z])"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
     r"|[^\s\"'`]{1,16384})))"
@@ -53,7 +61,7 @@ TAIL: Final = r"[A-Za-z0-9_.-]{0,24}"
 
 PASSWORD_WORDS: Final = (
     r"(?:pass(?:[_-]?w(?:or)?d|[_-]?phrase|[_-]?code|wort)|passwd|contrase(?:n|\x7f\x7f?)a|mot[ _-]?de[ _-]?passe"
-    r"|kennwort|senha|pwd|userpw|dbpw|rootpw|pre[-_]?shared[-_]?key|wpa[-_]?psk)"
+    r"|kennwort|senha|pwd|userpw|dbpw|rootpw|bindpw|vncpw|pre[-_]?shared[-_]?key|wpa[-_]?psk)"
 )
 TOKEN_WORDS: Final = (
     r"(?:token|secret|api[-_. ]?key|access[-_.]?key|account[-_.]?key|private[-_.]?key|auth[-_.]?key"
@@ -63,7 +71,7 @@ TOKEN_WORDS: Final = (
     r"|storage[-_.]?key|host[-_.]?key|function[-_.]?key|ssh[-_.]?key|hmac[-_.]?key|jwt[-_.]?key"
     r"|credentials?|webhook[-_.]?key|secret[-_.]?id|mnemonic|seed[-_. ]?phrase"
     r"|(?:client[-_.]?)?key[-_.]?data|sonar[._-]login|fernet[-_.]?key|cookie[-_.]?key"
-    r"|wrapping[-_.]?key|unseal[-_.]?key|recovery[-_. ]?(?:key|code)|device[-_.]?code"
+    r"|wrapping[-_.]?key|unseal[-_. ]?key|erlang[-_.]?cookie|recovery[-_. ]?(?:key|code)|device[-_.]?code"
     r"|code[-_.]?verifier|client[-_.]?assertion|sas[-_.]?key|root[-_.]?key|write[-_.]?key"
     r"|refresh|connect[.]sid|session[-_.]?id|sess[-_.]?id|sessionid|phpsessid|jsessionid)"
 )

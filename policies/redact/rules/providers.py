@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from policies.redact.rule import EDGE, PROVIDER, Check, Rule
-from policies.redact.rules.checks import base58check, jwt_header, not_a_digest, not_words
+from policies.redact.rule import EDGE, PROVIDER, Check, Parts, Rule
+from policies.redact.rules.checks import base58check, jwt_header, jwt_lines, not_a_digest, not_words
 from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
+from policies.redact.values import is_opaque
 
 _W, _D = "[A-Za-z0-9_]", "[A-Za-z0-9_-]"
 _A, _H, _U = "[A-Za-z0-9]", "[0-9a-f]", "[A-Z0-9]"
@@ -24,12 +25,12 @@ def _token(
 
 def _shape(
     kind: str, issuer: str, proof: str, rest: str, example: str, *misses: str,
-    check: Check | None = None, caseless: bool = False,
+    check: Check | None = None, parts: Parts | None = None, caseless: bool = False,
 ) -> Rule:  # fmt: skip
     """Any other form; the examples stand between blanks only."""
     closed = rest + ")" if _OPEN in proof else rest
     return Rule(
-        kind, kind, issuer, proof, closed, check=check, caseless=caseless, rank=PROVIDER,
+        kind, kind, issuer, proof, closed, check=check, parts=parts, caseless=caseless, rank=PROVIDER,
         hits=(f"use {example} now",), misses=misses,
     )  # fmt: skip
 
@@ -56,11 +57,11 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("aws-session-token", "AWS session token", "(?:IQoJb3JpZ2lu|FwoGZXIvYXdz)", "[A-Za-z0-9/+=%]", 40, f"IQoJb3JpZ2lu{mix(200)}"),
     _token("aws-bedrock-key", "AWS Bedrock API key", "(?:ABSK|bedrock-api-key-)", "[A-Za-z0-9+/=]", 60, f"ABSK{mix(110)}"),
     _token("google-api-key", "Google API key", "AIza", _D, 25, f"AIza{mix(35)}"),
-    _token("google-oauth-token", "Google OAuth access token", r"ya29\.", _D, 20, f"ya29.{mix(80)}"),
+    _token("google-oauth-token", "Google OAuth access token", r"ya29\.", "[A-Za-z0-9_.-]", 20, f"ya29.{mix(80)}"),
     _token("google-refresh-token", "Google OAuth refresh token", "1//0", _D, 30, f"1//0{mix(60)}"),
     _token("google-client-secret", "Google OAuth client secret", "GOCSPX-", _D, 16, f"GOCSPX-{mix(28)}"),
     _shape("azure-client-secret", "Microsoft Entra client secret", _after("[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{24}"), r"[A-Za-z0-9_.~-]*", f"Hw08Q~{mix(34)}"),
-    _shape("azure-storage-key", "Azure storage or Cosmos key", "[A-Za-z0-9+/]{86}==", "", f"{mix(86)}==", f"sha512-{mix(86)}==", f"base64,{mix(12)}{mix(86)}==", check=not_a_digest),
+    _shape("azure-storage-key", "Azure storage or Cosmos key", "[A-Za-z0-9+/]{86}==", "", f"AccountKey={mix(86)}==", f"sha512-{mix(86)}==", f"base64,{mix(12)}{mix(86)}==", check=not_a_digest),
     _token("azure-devops-token", "Azure DevOps token", "[A-Za-z0-9]{52}JQQJ99", _A, 10, f"{mix(52)}JQQJ99{mix(26)}"),
     _token("digitalocean-token", "DigitalOcean", "do[opr]_v1_", _H, 32, f"dop_v1_{hexa(64)}"),
     _token("heroku-key", "Heroku", "HRKU-", _D, 20, f"HRKU-{uuid()}"),
@@ -111,9 +112,9 @@ RULES: Final[tuple[Rule, ...]] = (
     # Chat
     _token("slack-token", "Slack", "(?:xox[a-z]|xoxe[.-]xox[a-z])-", _D, 12, f"xoxb-{digits(12)}-{digits(13)}-{mix(24)}", "xox build token"),
     _token("slack-app-token", "Slack app level", "xapp-[0-9]{1,2}-", _D, 20, f"xapp-1-A0{upper(9)}-{digits(13)}-{hexa(64)}"),
-    Rule("slack-webhook", "slack-webhook", "Slack incoming webhook", r"hooks[.]slack(?:-gov)?[.]com/(?:services|workflows|triggers)/", r"(?P<secret>[A-Za-z0-9/_-]{8,})", rank=PROVIDER,
-         hits=(f"https://hooks.slack.com/services/T{upper(9)}/B{upper(10)}/{mix(24)}",), misses=("https://hooks.slack.com/docs",)),
-    Rule("discord-webhook", "discord-webhook", "Discord webhook", r"discord(?:app)?[.]com/api/(?:v[0-9]{1,2}/)?webhooks/[0-9]{10,24}/", f"(?P<secret>{_D}{{20,}})", rank=PROVIDER,
+    Rule("slack-webhook", "slack-webhook", "Slack incoming webhook", r"hooks[.]slack(?:-gov)?[.]com/(?:services|workflows|triggers)/", r"(?P<secret>[A-Za-z0-9/_-]{8,})", check=is_opaque, rank=PROVIDER,
+         hits=(f"https://hooks.slack.com/services/T{upper(9)}/B{upper(10)}/{mix(24)}",), misses=("https://hooks.slack.com/docs", "https://hooks.slack.com/services/XXX/YYY/ZZZ", "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX")),
+    Rule("discord-webhook", "discord-webhook", "Discord webhook", r"discord(?:app)?[.]com/api/(?:v[0-9]{1,2}/)?webhooks/", f"(?P<secret>[0-9]{{10,24}}/{_D}{{20,}})", check=is_opaque, rank=PROVIDER,
          hits=(f"https://discord.com/api/webhooks/{digits(18)}/{mix(68)}",)),
     Rule("teams-webhook", "teams-webhook", "Microsoft Teams webhook", r"webhook[.]office[.]com/webhookb2/", r"(?P<secret>[A-Za-z0-9@/_-]{20,})", rank=PROVIDER,
          hits=(f"https://acme.webhook.office.com/webhookb2/{uuid()}@{uuid()}/IncomingWebhook/{hexa(32)}/{uuid()}",)),
@@ -142,7 +143,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _shape("mailchimp-key", "Mailchimp", "[0-9a-f]{32}-us[0-9]", "[0-9]?", f"{hexa(32)}-us12"),
     _shape("twilio-key", "Twilio API key", _after("SK[0-9a-fA-F]{32}"), "", f"SK{hexa(32)}"),
     _shape("resend-key", "Resend", _after("re_[A-Za-z0-9]{8}_[A-Za-z0-9]{18}"), "[A-Za-z0-9]{0,20}", f"re_{mix(8)}_{mix(24)}", "re_match_group_capture_pattern_object"),
-    _token("brevo-key", "Brevo", "x(?:keysib|smtpsib)-", "[a-f0-9A-Z-]", 40, f"xkeysib-{hexa(64)}-{upper(16)}"),
+    _token("brevo-key", "Brevo", "x(?:keysib|smtpsib)-", "[A-Za-z0-9-]", 40, f"xkeysib-{hexa(64)}-{upper(16)}"),
     # Work tools
     _token("atlassian-token", "Atlassian", "AT(?:ATT3|CTT3)", "[A-Za-z0-9_=-]", 40, f"ATATT3xFfGF0{mix(170)}=7BD2A9F0"),
     _token("notion-token", "Notion", "(?:ntn_|secret_)", _A, 40, f"ntn_{mix(46)}"),
@@ -184,7 +185,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("confluent-secret", "Confluent Cloud", "cflt", "[A-Za-z0-9+/]", 40, f"cflt{mix(60)}"),
     # Shapes without a prefix
     _shape("jwt", "JSON web token", r"e(?:yJ|yA|wo|w0)[A-Za-z0-9_-]{14,}\.", r"[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){0,3}",
-           f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ{mix(40)}.{mix(43)}", "eyJ prefix only", check=jwt_header),
+           f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ{mix(40)}.{mix(43)}", "eyJ prefix only", check=jwt_header, parts=jwt_lines),
     _shape("bitcoin-wif", "Bitcoin private key", _after("[5KL][1-9A-HJ-NP-Za-km-z]{50}"), "[1-9A-HJ-NP-Za-km-z]?",
            "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", check=base58check),
     _token("bip32-key", "extended private key", "[xyz]prv", _A, 100, f"xprv{mix(107)}"),

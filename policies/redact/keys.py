@@ -1,0 +1,71 @@
+"""Is this value a key? Behind names that may mean many things, by what a generator writes."""
+
+import re
+from typing import Final
+
+from policies.redact.rule import SECRET
+from policies.redact.standins import path, placeholder
+from policies.redact.values import (
+    CLOSERS,
+    HEX,
+    UUID,
+    classes,
+    code,
+    in_name,
+    key_name,
+    names_a_secret,
+    no_value,
+    random_looking,
+    slug,
+)
+
+# Keys of services are 20 to 120 letters of one alphabet.
+_KEY: Final = re.compile(r"[A-Za-z0-9_+/=-]{20,160}")
+_LEAST_KEY: Final = 20
+_COORDINATES: Final = re.compile(r"[a-z][\w.-]*(?::[A-Za-z0-9][\w.-]*){1,4}(?:@[a-z]+)?")
+# Keys that are a hash, a UUID or lower-case only in many tools.
+_STRONG_KEY: Final = re.compile(
+    r"(?i)(?:routing|consumer|ingest(?:ion)?|certificate|agent|licen[cs]e|encrypt(?:ion)?|gossip"
+    r"|instrumentation"
+    r"|private|secret|shared|master|service|server|device|join|node|cluster|data|read|write|project|user|admin|app"
+    r"|client|api|rest|sdk|dsn|sync|http|rpc|provider|org|team|tenant|partner|merchant|push|fcm"
+    r"|backend|internal|publish|upload|deploy|webhook|integration|access|account|auth|logs?|metrics?"
+    r"|insert|query|pro|upgrade|enterprise|session|cookie|crypt|cipher|aes|hmac|jwt|sign(?:ing)?|bot"
+    r"|edge|relay|stream)[-_. ]?(?:api[-_. ]?)?key\Z"
+)
+_ANY_KEY: Final = re.compile(r"(?i)[a-z][-_.]?key\Z")
+# As long as a digest of a commit or of a file, which such a name may hold as well.
+_DIGESTS: Final = (40, 64)
+
+
+def is_random_key(match: re.Match[str]) -> bool:
+    """A value behind a name that may mean many things: only if a generator wrote it."""
+    value, name = match[SECRET], key_name(match)
+    if not names_a_secret(name) or placeholder(value) or no_value(match) or in_name(match):
+        return False
+    strong = bool(_STRONG_KEY.search(name))
+    if UUID.fullmatch(value):
+        return strong
+    if HEX.fullmatch(value) and re.search(r"[0-9]", value):
+        return strong or (len(value) not in _DIGESTS and bool(_ANY_KEY.search(name)))
+    if code(value) or slug(value) or _COORDINATES.fullmatch(value) or "%3A" in value:
+        return False
+    if re.search(r"(?i)sig(?:nature)?\Z", name) and len(value) > _LONG_SIGNATURE:
+        return False
+    return random_looking(value, 20) and classes(value) >= 3 and not path(value)
+
+
+# A signature of a message or an update proves, and opens nothing.
+_LONG_SIGNATURE: Final = 64
+
+
+# A name of a file made from a secret: what ends it is no part of the value.
+_FILE_ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
+
+
+def is_service_key(match: re.Match[str]) -> bool:
+    """A generated value of a key's length; a hash, an id or a number behind such a name is none."""
+    value = _FILE_ENDING.sub("", match[SECRET].rstrip(CLOSERS))
+    if placeholder(value) or code(value) or UUID.fullmatch(value) or slug(value):
+        return False
+    return len(value) >= _LEAST_KEY and random_looking(value) and _KEY.fullmatch(value) is not None

@@ -1,0 +1,99 @@
+"""What stands where a secret would: placeholders, references, ciphertext, paths, labels."""
+
+import re
+from typing import Final
+
+_PLACEHOLDER: Final = re.compile(
+    r"""(?ix)
+      \$[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
+    | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.* | \([^)]*\)?
+    | [*x.•\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
+    | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
+    | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
+    | secret | password | passwd | token | env:.* | file:.* | fd:\d+ | stdin | op://.*
+    | vault:.* | ref\+.* | keychain:.* | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
+    | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x7f|\*{3,})[\w-]{0,8}
+    | (?:id|type|src|source|target|env)=[\w./-]+(?:,.*)?
+    | x-oauth-basic | process\.env.* | import\.meta.* | secrets\..* | vars\..*
+    | (?:re?place|change|fill|insert|put|set|enter|add|paste)
+        [-_ ]?(?:me|in|this|it|with|your)(?:[-_ ].*)?
+    | placeholder | dummy | n/a | not[-_ ]?set | your(?:password|token|secret|api|access|key).*
+    | \[[^\]]{0,80}\][+*?{].* | \\[swd][+*{].* | \(\?.* | \#\{.* | \{%.* | @@?\w+@@? | __\w+__
+    # Where it lies, for the tools that fetch it.
+    | (?:ssm|secretsmanager|awssm|gcpsm|gsm|akv|azurekv|kv|kms|awskms|gcpkms|doppler|infisical
+        |bw|bws|lpass|keyring|keepass|conjur|chamber|sops|secret|secretref|config|settings|parameter|ssmparam
+        ):/?/?[\w{$(].*
+    | @microsoft\.keyvault\(.* | @?(?:string|id|attr|resource)/.* | @\+id/.*
+    | projects/[^/\s]+/secrets/.*
+    | !(?:vault|ref|sub|getatt|join|importvalue|reference|secret|env|env_var|encrypted)\b.*
+    # Ciphertext, which only the owner of a key can read.
+    | enc[\[(].* | ej\[.* | \{(?:cipher|enc|aes)\}.* | aqica.{40,} | ciq[a-d].{60,}
+    | ag[a-d][a-z0-9+/]{200,}.*
+    | vault:v[0-9]+:.* | kms:.* | \$ansible_vault.*
+    # What everybody may know: digests, moments, handles, public halves.
+    | sha-?(?:1|224|256|384|512)[:=-].* | 0x[0-9a-f]{1,16} | 20\d\d-\d\d-\d\d(?:[t\ ]\d\d:\d\d.*)?
+    | rw[qr][a-z0-9+/]{53}=? | (?:ssh|ecdsa|sk)-[a-z0-9@.-]+\ aaaa.* | aaaa[bce][a-z0-9]nza.*
+    | age1[a-z0-9]{58}
+    | miibijanbg.* | mfkwewyh.* | mcowbqyd.* | 0{8}-0{4}-0{4}-0{4}-0{12}
+    """
+)
+# A name in capitals stands for what is to be put there.
+_CONSTANT: Final = re.compile(r"<?\[?[A-Z]{2,}(?:[_-][A-Z]{2,}[0-9]?)+\]?>?")
+# The pieces of an example address: T00000000/B00000000/XXXXXXXX, XXX/YYY/ZZZ.
+_FILLING: Final = re.compile(r"(?:(?:[A-Za-z]?0{3,}|([A-Za-z0*])\1{2,})(?:[/_.:-]|\Z))+")
+# A label in some language: it names a password and gives none.
+_LABEL: Final = re.compile(
+    r"(?i)(?:[a-z\x7f'-]+[ ])*(?:pass(?:word|wort|code|phrase)|kennwort|contrase\x7f{1,2}a|senha"
+    r"|wachtwoord|mot de passe|l\x7f{1,2}senord|parola|has\x7f{1,2}o|heslo|salasana"
+    r"|adgangskode|passord"
+    r"|api[ ]key|token|schl\x7f{1,2}ssel)s?(?:[ ][a-z\x7f'-]+)*[ \x7f]*[.?!:*\x7f]*"
+)
+_PATH: Final = re.compile(
+    r"(?:~|\.{0,2})/(?:[\w.@+~\x7f-]*/)*[\w.@+~ \x7f-]*|[A-Za-z]:\\\S*|\.{1,2}"
+)
+# What is left of a quoted string when the quote that we saw was its end.
+_LEFTOVER: Final = re.compile(r"[)\]},;:](?:\s.*|[)\]},;].*)?")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
+_RUN: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+# A generator changes between lower case, upper case and digits every 1.6 letters, a name every 4.
+_SHUFFLED_RUN_CHARS: Final = 2.8
+
+
+def shuffled(value: str) -> bool:
+    """Base64 by its look: all three kinds of characters, changing all the time."""
+    if not _BASE64.fullmatch(value):
+        return False
+    runs = _RUN.findall(value)
+    kinds = {run[0].isdigit() + 2 * run[0].isupper() for run in runs}
+    return len(kinds) > 2 and len(value) / len(runs) < _SHUFFLED_RUN_CHARS
+
+
+def path(value: str) -> bool:
+    """A path of a file; base64 may begin with a slash and is none."""
+    return bool(_PATH.fullmatch(value)) and not shuffled(value)
+
+
+def placeholder(value: str) -> bool:
+    """A stand-in, a reference, a path: something that points to a secret at most."""
+    bare = value.strip().strip("\"'`")
+    return (
+        not bare
+        or bool(_PLACEHOLDER.fullmatch(bare))
+        or bool(_CONSTANT.fullmatch(bare))
+        or bool(_LEFTOVER.fullmatch(bare))
+        or path(bare)
+        or bool(_LABEL.fullmatch(bare))
+        or filling(bare)
+        or foreign(bare)
+        or bare.startswith("-----BEGIN")
+    )
+
+
+def filling(value: str) -> bool:
+    """One character again and again, as in an example of a token."""
+    return len(value) > 3 and bool(_FILLING.fullmatch(value))
+
+
+def foreign(value: str) -> bool:
+    """Words of another script, as the texts of a translated program."""
+    return value.count("\x7f") * 2 >= len(value) and not any(c.isdigit() for c in value)
