@@ -1,4 +1,4 @@
-"""A collector on the unified log's stand-in, to be killed: run as a script.
+"""A collector on the unified log's stand-in, to be killed: its main() in a process of its own.
 
 argv: folder (with bin/log), options {step, nth} as JSON
 """
@@ -10,9 +10,6 @@ import threading
 from datetime import timedelta
 from pathlib import Path
 
-from fake_log import BOOT
-from victim import killer
-
 import collector.decoders
 from audit.keys import load_or_create
 from audit_events import plugins
@@ -22,6 +19,8 @@ from collector.sources.unified_log import UnifiedLogSource
 from collector.sources.unified_log_reading import LogOptions
 from collector.store import open_or_create
 from policies.redact import default_redactor
+from tests.collector.fake_log import BOOT
+from tests.collector.victim import killer
 
 
 def main() -> int:

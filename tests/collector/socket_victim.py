@@ -1,4 +1,4 @@
-"""A collector on a socket, to be killed: run as a script.
+"""A collector on a socket, to be killed: its main() in a process of its own.
 
 argv: folder, options {step, nth} as JSON
 """
@@ -9,8 +9,6 @@ import sys
 import threading
 from pathlib import Path
 
-from victim import killer
-
 import collector.decoders
 from audit.keys import load_or_create
 from audit_events import plugins
@@ -19,6 +17,7 @@ from collector.service import Collector, Plan
 from collector.sources.socket import source
 from collector.store import open_or_create
 from policies.redact import default_redactor
+from tests.collector.victim import killer
 
 
 def main() -> int:

@@ -1,11 +1,9 @@
 """A socket source at work, here or in a process of its own, and writers that talk to it."""
 
-import atexit
 import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,8 +14,8 @@ from pathlib import Path
 from collector.contracts import Block, Closed, Emission, Idle, Reason, StreamPosition
 from collector.sources.socket import SocketSource
 from collector.sources.socket_server import SocketOptions
+from tests.forked import Forked, start
 
-VICTIM = Path(__file__).with_name("socket_victim.py")
 EVENT = b'{"sandbox":"agent-demo","n":1}\n'
 
 
@@ -123,19 +121,14 @@ def said_by(sock: socket.socket, words: bytes) -> bytes:
     return heard
 
 
-def collect(folder: Path, **options: object) -> subprocess.Popen[bytes]:
+def collect(folder: Path, **options: object) -> Forked | subprocess.Popen[bytes]:
     """A collector that serves `folder`/run/in.sock."""
     with (folder / "stderr").open("ab") as errors:
-        process = subprocess.Popen(
-            [sys.executable, str(VICTIM), str(folder), json.dumps(options)],
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
-    atexit.register(process.kill)
-    return process
+        return start("tests.collector.socket_victim", str(folder), json.dumps(options),
+                     stderr=errors)  # fmt: skip
 
 
-def wait_until_up(folder: Path, victim: subprocess.Popen[bytes]) -> None:
+def wait_until_up(folder: Path, victim: Forked | subprocess.Popen[bytes]) -> None:
     """Until it serves, or is dead."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and victim.poll() is None:

@@ -5,7 +5,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -26,6 +25,7 @@ from collector.upkeep import Upkeep
 from policies.redact import default_redactor
 from policies.redact.engine import Redactor
 from policies.redact.fingerprint import FingerprintKey
+from tests import forked
 from tests.collector.trail_check import Seen, outside_reader, snapshot
 
 # Limits that no test reaches: nothing is sealed before the end.
@@ -186,10 +186,9 @@ def audit(
     house: House, *words: str, timeout: float = 60, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """The real command on this house's store."""
-    return subprocess.run(
-        [sys.executable, "-m", "audit.main", "--store", str(house.root), *words],
-        capture_output=True, text=True, timeout=timeout, check=False,
-        stdin=subprocess.DEVNULL, env=environment(house, **environ),
+    return forked.run(
+        "audit.main", "--store", str(house.root), *words,
+        env=environment(house, **environ), timeout=timeout,
     )  # fmt: skip
 
 

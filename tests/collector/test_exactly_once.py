@@ -48,16 +48,16 @@ def kill_run(folder: Path, kills: int, seed: int) -> None:
         for number in range(kills):
             if number % 2:
                 victim = Victim(folder, step=steps[number // 2 % len(steps)], nth=rng.randint(1, 3))
-                if not victim.dies(8):
+                if not victim.dies(4):
                     victim.kill()
             else:
                 victim = Victim(folder)
-                time.sleep(rng.uniform(0.6, 1.6))
+                time.sleep(rng.uniform(0.05, 1.0))
                 victim.kill()
             if number % 5 == 4:
                 # Again inside the recovery from the last one.
                 twice = Victim(folder, step=rng.choice(RECOVERY_STEPS), nth=1)
-                twice.dies(8)
+                twice.dies(4)
                 twice.kill()
             if (folder / "store" / "spool.db").exists():
                 check(snapshot(folder / "store"))

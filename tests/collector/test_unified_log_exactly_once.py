@@ -1,7 +1,6 @@
 """Killed at any moment, a collector of the unified log neither loses nor repeats an entry, says
 each outage, and leaves no program behind."""
 
-import atexit
 import contextlib
 import json
 import os
@@ -17,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.collector.fake_log import behave, entry, install
 from tests.collector.logkit import until
 from tests.collector.trail_check import snapshot
 
-VICTIM = Path(__file__).with_name("log_victim.py")
 STEPS = ("spool.before-commit", "spool.after-commit", "seal.after-file", "reconcile.after-commit")
 # How the stand-in may behave while collectors come and go; all of it can be read back.
 MOODS: list[dict[str, dict[str, object]]] = [
@@ -64,15 +63,11 @@ class Machine:
         self._thread.join()
 
 
-def start(folder: Path, **options: object) -> subprocess.Popen[bytes]:
+def start(folder: Path, **options: object) -> forked.Forked | subprocess.Popen[bytes]:
     """A collector."""
     with (folder / "stderr").open("ab") as errors:
-        process = subprocess.Popen(
-            [sys.executable, str(VICTIM), str(folder), json.dumps(options)],
-            stdout=subprocess.DEVNULL, stderr=errors,
-        )  # fmt: skip
-    atexit.register(process.kill)
-    return process
+        return forked.start("tests.collector.log_victim", str(folder), json.dumps(options),
+                            stderr=errors)  # fmt: skip
 
 
 def stored(folder: Path) -> list[int]:

@@ -1,6 +1,5 @@
 """What the crash tests share: a writer with rotations, an independent reader, the truth."""
 
-import atexit
 import io
 import json
 import os
@@ -8,7 +7,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -19,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-VICTIM = Path(__file__).with_name("victim.py")
+from tests.forked import start
 
 
 def line(number: int) -> bytes:
@@ -165,12 +163,9 @@ class Victim:
         self._lock = folder / "store" / "lock"
         words = [folder / "store", folder / "keys", folder / "log" / "decisions.jsonl*"]
         with (folder / "stderr").open("ab") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, str(VICTIM), *map(str, words), json.dumps(options)],
-                stdout=subprocess.DEVNULL,
-                stderr=errors,
+            self.process = start(
+                "tests.collector.victim", *map(str, words), json.dumps(options), stderr=errors
             )
-        atexit.register(self.process.kill)
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -184,14 +179,14 @@ class Victim:
         except subprocess.TimeoutExpired:
             return False
 
-    def wait_until_up(self, timeout: float = 20) -> None:
+    def wait_until_up(self, timeout: float = 60) -> None:
         """Until it holds the store's lock."""
         deadline = time.monotonic() + timeout
         mine = f'"pid": {self.process.pid},'
         while time.monotonic() < deadline:
             if self._lock.exists() and mine in self._lock.read_text():
                 return
-            time.sleep(0.05)
+            time.sleep(0.02)
         raise AssertionError("the collector did not come up")
 
     def terminate(self) -> int:

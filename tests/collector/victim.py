@@ -1,4 +1,4 @@
-"""A collector to be killed: run as a script by the crash tests, with small limits so that seals and
+"""A collector to be killed: its main() in a process of its own, with small limits so that seals and
 compactions happen all the time. Kills itself with SIGKILL at the n-th time of a named step.
 
 argv: store, key folder, pattern, options as JSON {step, nth, once, every_s, fsize,
