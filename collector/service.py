@@ -33,7 +33,7 @@ from collector.hot import forget_old_minutes
 from collector.join import join_small
 from collector.known_runs import MAX_RUNS
 from collector.link import LINK_WINDOW_US
-from collector.memory import give_back
+from collector.memory import give_back, stay_level, stay_small
 from collector.policy_store import LAST_NOTICE
 from collector.policy_watch import PolicyWatch
 from collector.recent import linker_of
@@ -128,7 +128,7 @@ class Collector:
         cannot be read at all, with `once`).
         """
         started = time.monotonic()
-        give_back(at_once=not once)
+        stay_small() if once else stay_level()
         with writer_lock(self._plan.store.paths, self._plan.version):
             opened = self._opened()
             self.flow = self._flow(opened, once=once)
@@ -167,7 +167,7 @@ class Collector:
         threads = [
             self._start(opened, source, plugin, once) for source, plugin in self._plan.sources
         ]
-        sealing = threading.Thread(target=self._seal_while, args=(opened,), name="sealer")
+        sealing = threading.Thread(target=self._seal_while, args=(opened, once), name="sealer")
         serving = [
             threading.Thread(target=service, args=(self._stop_sources,))
             for service in self._plan.services
@@ -362,7 +362,7 @@ class Collector:
                     self._queue.get(timeout=0.05)
                 thread.join(timeout=0.01)
 
-    def _seal_while(self, opened: Opened) -> None:
+    def _seal_while(self, opened: Opened, once: bool) -> None:
         """The sealer's thread: seal when due, keep the archive tidy, back off after a failure."""
         delay = SEAL_CHECK_S
         while not self._stop_sealer.wait(delay):
@@ -370,6 +370,8 @@ class Collector:
             try:
                 while opened.sealer.due(time.time()) and not self._stop_sealer.is_set():
                     opened.sealer.seal()
+                    if not once:
+                        give_back()
                 join_small(opened.sealer)
                 if self._plan.upkeep is not None:
                     self._plan.upkeep(opened.sealer)
