@@ -32,11 +32,15 @@ ROOT: Final = Path(__file__).parent.parent
 # An order is a module, its words and an environment.
 MAX_ORDER_BYTES: Final = 1 << 18
 READY_S: Final = 120.0
+STANDARD: Final = ("stdin", "stdout", "stderr")
+# What the interpreter itself reads as it starts.
+_AT_START: Final = {"PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "LC_ALL"}
+File = int | BinaryIO
 PRELOADED: Final = (
     "audit.main", "audit.collecting", "audit.masking", "audit.reading_server", "collector.service",
     "collector.upkeep", "deltalake", "duckdb", "pyarrow.parquet", "pyarrow.compute",
-    "pyarrow.dataset", "query.engine", "tests.collector.victim", "tests.collector.log_victim",
-    "tests.collector.socket_victim",
+    "pyarrow.dataset", "query.engine", "tests.audit.as_another", "tests.audit.launch",
+    "tests.collector.victim", "tests.collector.log_victim", "tests.collector.socket_victim",
 )  # fmt: skip
 
 
@@ -118,19 +122,18 @@ def start(
     module: str,
     *words: str,
     env: Mapping[str, str] | None = None,
-    stdout: BinaryIO | None = None,
-    stderr: BinaryIO | None = None,
+    **files: File,
 ) -> "Forked | subprocess.Popen[bytes]":
     """`module`'s main() with these words, in a process of its own; it does not outlive the tests.
 
-    What it says goes to the files, or nowhere.
+    Of the files stdin, stdout and stderr, what is not given is nothing.
     """
-    if sys.platform == "linux":
-        process: Forked | subprocess.Popen[bytes] = _forked(module, words, env, stdout, stderr)
+    if sys.platform == "linux" and not _AT_START & set(env or ()):
+        process: Forked | subprocess.Popen[bytes] = _forked(module, words, env, files)
     else:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *words], env=env, cwd=ROOT, stdin=subprocess.DEVNULL,
-            stdout=stdout or subprocess.DEVNULL, stderr=stderr or subprocess.DEVNULL,
+            [sys.executable, "-m", module, *words], env=env, cwd=ROOT, start_new_session=True,
+            **{name: files.get(name, subprocess.DEVNULL) for name in STANDARD},
         )  # fmt: skip
     atexit.register(process.kill)
     return process
@@ -140,16 +143,16 @@ def _forked(
     module: str,
     words: Sequence[str],
     env: Mapping[str, str] | None,
-    stdout: BinaryIO | None,
-    stderr: BinaryIO | None,
+    files: Mapping[str, File],
 ) -> Forked:
     order = {
         "module": module, "words": words, "env": dict(os.environ if env is None else env),
         "cwd": str(Path.cwd()), "umask": _umask(),
     }  # fmt: skip
     with Path(os.devnull).open("r+b") as nothing:
-        files = [file.fileno() for file in (nothing, stdout or nothing, stderr or nothing)]
-        pid, said = _NURSERY.fork(order, files)
+        given = [files.get(name, nothing) for name in STANDARD]
+        numbers = [file if isinstance(file, int) else file.fileno() for file in given]
+        pid, said = _NURSERY.fork(order, numbers)
     return Forked(pid, said, [module, *words])
 
 
@@ -160,11 +163,18 @@ def _umask() -> int:
 
 
 def run(
-    module: str, *words: str, env: Mapping[str, str] | None = None, timeout: float = 60
+    module: str,
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    timeout: float = 60,
 ) -> "subprocess.CompletedProcess[str]":
     """The same to its end, with what it said."""
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        process = start(module, *words, env=env, stdout=stdout, stderr=stderr)
+    file = tempfile.TemporaryFile
+    with file() as given, file() as stdout, file() as stderr:
+        given.write(stdin)
+        given.seek(0)
+        process = start(module, *words, env=env, stdin=given, stdout=stdout, stderr=stderr)
         try:
             code = process.wait(timeout)
         finally:
@@ -227,6 +237,7 @@ def _become(order: dict[str, Any], files: Sequence[int]) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.setsid()
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
@@ -235,6 +246,16 @@ def _become(order: dict[str, Any], files: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(order["env"])
     time.tzset()
+    if wanted := os.environ.get("PYTHONWARNINGS"):
+        warnings._processoptions(wanted.split(","))  # type: ignore[attr-defined]
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        lines = number == 2 or os.isatty(number)
+        errors = "surrogateescape" if number == 1 else "backslashreplace"
+        stream = open(number, "w", encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
+        stream.reconfigure(line_buffering=lines)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.argv = [order["module"], *order["words"]]
     code = 1
     try:

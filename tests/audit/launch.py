@@ -5,10 +5,16 @@ import sys
 from audit.main import run
 from tests.audit.story import NOW
 
-if __name__ == "__main__":
+
+def main() -> int:
+    """One command line."""
     if sys.argv[1:2] == ["query"]:
         from audit import nothing
 
         # On a machine that is busy with other tests too, all shares are wanted, however long.
         nothing.MAX_SEARCH_S = 60.0  # type: ignore[misc]
-    sys.exit(run(["audit", *sys.argv[1:]], now=lambda: NOW))
+    return run(["audit", *sys.argv[1:]], now=lambda: NOW)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

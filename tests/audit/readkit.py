@@ -14,7 +14,7 @@ from typing import Any
 
 from audit.reading_server import Readers, ReadServer
 from audit_events.layout import StorePaths
-from tests.audit.terminal import ROOT
+from tests import forked
 
 NOBODY = 65534
 
@@ -68,10 +68,7 @@ class Daemon:
     def start(self) -> None:
         """Collect, and wait for the socket."""
         env = {**self.environment(str(self.store)), "AUDIT_CONFIG": str(self.room / "audit.toml")}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "audit.main", "collect"],
-            env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        self.process = forked.start("audit.main", "collect", env=env)
         until(self.path.exists)
 
     def stop(self) -> None:
@@ -96,15 +93,10 @@ class Daemon:
 
     def theirs(self, *words: str, gid: int | None = None) -> subprocess.CompletedProcess[str]:
         """What another account sees."""
-        return subprocess.run(
-            self.words(*words, gid=gid), env=self.environment(f"unix:{self.path}"), cwd=ROOT,
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+        _, _, module, *more = self.words(*words, gid=gid)
+        return forked.run(module, *more, env=self.environment(f"unix:{self.path}"))
 
     def ours(self, *words: str) -> subprocess.CompletedProcess[str]:
         """What the store's owner sees."""
-        return subprocess.run(
-            [sys.executable, "-m", "tests.audit.as_another", "0", "0", *words],
-            env=self.environment(str(self.store)), cwd=ROOT,
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+        env = self.environment(str(self.store))
+        return forked.run("tests.audit.as_another", "0", "0", *words, env=env)

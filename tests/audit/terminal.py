@@ -5,13 +5,14 @@ import os
 import pty
 import signal
 import struct
-import subprocess
 import sys
 import termios
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60.0
@@ -55,11 +56,8 @@ def command(words: Sequence[str]) -> list[str]:
 
 def piped(words: Sequence[str], env: Mapping[str, str], stdin: bytes = b"") -> Seen:
     """Run with pipes."""
-    done = subprocess.run(
-        command(words), env=dict(env), input=stdin, capture_output=True, cwd=ROOT,
-        timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
-    return Seen(done.stdout.decode(), done.stderr.decode(), done.returncode)
+    done = forked.run("tests.audit.launch", *words, env=env, stdin=stdin, timeout=TIMEOUT_S)
+    return Seen(done.stdout, done.stderr, done.returncode)
 
 
 class Terminal:
@@ -68,10 +66,9 @@ class Terminal:
     def __init__(self, words: Sequence[str], env: Mapping[str, str], columns: int = 80) -> None:
         self.out, self.err = bytearray(), bytearray()
         out, err = _terminal(columns), _terminal(columns)
-        self.process = subprocess.Popen(
-            command(words), env=dict(env), stdin=subprocess.DEVNULL, stdout=out[1], stderr=err[1],
-            cwd=ROOT, start_new_session=True,
-        )  # fmt: skip
+        self.process = forked.start(
+            "tests.audit.launch", *words, env=env, stdout=out[1], stderr=err[1]
+        )
         os.close(out[1])
         os.close(err[1])
         self._readers = [

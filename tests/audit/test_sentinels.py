@@ -28,6 +28,7 @@ from policies.redact.engine import Redactor
 from policies.redact.fingerprint import FingerprintKey
 from policies.redact.mask import MARKER
 from policies.redact.rules import ALL_RULES
+from tests import forked
 from tests.audit.terminal import ROOT, environment
 
 # What may be left of a secret is less than this.
@@ -116,15 +117,13 @@ class Trail:
         self.output.mkdir()
         self._number = 0
 
-    def start(self, *words: str) -> "subprocess.Popen[bytes]":
+    def start(self, *words: str) -> "forked.Forked | subprocess.Popen[bytes]":
         """A command, its output in files of its own."""
         self._number += 1
         out, err = (self.output / f"{self._number}.{kind}" for kind in ("out", "err"))
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            return subprocess.Popen(
-                [sys.executable, "-m", "audit.main", *words], cwd=ROOT, env=self.environ,
-                stdout=stdout, stderr=stderr,
-            )  # fmt: skip
+            return forked.start("audit.main", *words, env=self.environ, stdout=stdout,
+                                stderr=stderr)  # fmt: skip
 
     def run(self, *words: str) -> int:
         """A command to its end."""

@@ -3,8 +3,6 @@
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +18,7 @@ from collector.sqlite import open_writable, transaction
 from policies.load import parse_policy
 from query import engine
 from query.contracts import Request
+from tests import forked
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = (ROOT / "examples" / "agent-readonly.yaml").read_text()
@@ -146,9 +145,7 @@ def test_a_running_collector_takes_a_change(store: Path, tmp_path: Path) -> None
     watched.write_text(EXAMPLE)
     with (store / "audit.toml").open("a") as file:
         file.write('[policies.other]\nfile = "../w.yaml"\n')
-    process = subprocess.Popen(
-        [sys.executable, "-m", "audit.main", "--store", str(store), "collect", str(log)], cwd=ROOT
-    )
+    process = forked.start("audit.main", "--store", str(store), "collect", str(log))
     try:
         until(lambda: len(notices(store)) == 1)
         applied(store, tmp_path, EXAMPLE)

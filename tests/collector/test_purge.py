@@ -2,8 +2,6 @@
 
 import re
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from policies.redact.fingerprint import FingerprintKey
 from policies.redact.packs import parse_pack
 from query import engine
 from query.contracts import Request
+from tests import forked
 from tests.collector.storekit import House
 
 KEY = FingerprintKey(b"k" * 32)
@@ -211,11 +210,8 @@ def test_killed_anywhere_the_next_start_is_consistent(house: House, step: str, n
 def test_a_real_kill_anywhere_is_finished_by_the_next_purge(house: House, step: str) -> None:
     """SIGKILL in another process: nothing unwinds, what the kernel has is all there is."""
     before = texts(house)
-    ran = subprocess.run(
-        [sys.executable, "-m", "tests.collector.purge_victim", str(house.folder), step],
-        check=False, capture_output=True, timeout=60,
-    )  # fmt: skip
-    assert ran.returncode == -signal.SIGKILL, ran.stderr.decode()[-500:]
+    ran = forked.run("tests.collector.purge_victim", str(house.folder), step)
+    assert ran.returncode == -signal.SIGKILL, ran.stderr[-500:]
     opened = house.open()
     opened.sealer.close()
     opened.spool.close()

@@ -6,8 +6,6 @@ import os
 import random
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,10 +23,11 @@ from audit_events.layout import StorePaths
 from query.contracts import Request
 from query.engine import answer
 from query.views import newest_seq
+from tests import forked
 from tests.audit.serving.conftest import Served, serving
 from tests.audit.serving.process import Process
 from tests.audit.serving.trail import DEMO, full_store
-from tests.audit.terminal import ROOT, environment
+from tests.audit.terminal import environment
 from tests.query.stores import T0, event
 
 SEED: Final = int(os.environ.get("SANDTRAIL_SEED", "20261129"))
@@ -128,11 +127,8 @@ def collecting(log: Path, store: Path) -> Iterator[None]:
     """A real collector of this log, which seals all the time."""
     config = log.with_name("audit.toml")
     config.write_text("[seal]\nrows = 150\n")
-    collector = subprocess.Popen(
-        [sys.executable, "-m", "audit.main", "collect", str(log)], cwd=ROOT,
-        env=environment(store, AUDIT_CONFIG=str(config)), stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    env = environment(store, AUDIT_CONFIG=str(config))
+    collector = forked.start("audit.main", "collect", str(log), env=env)
     try:
         yield
     finally:
