@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ import collector.decoders
 from audit.keys import load_or_create
 from audit_events import plugins
 from audit_events.rows import rows_to_batch
+from collector import known_runs
 from collector.correlate import Correlator
 from collector.known_runs import MAX_PIDS, MAX_RUNS, PidRow, RunRow
 from collector.service import Collector, Plan
@@ -106,7 +108,7 @@ def neither_split_nor_merged(given_to: list[tuple[Event, str, str]]) -> bool:
     return all(len(s) == 1 for s in (*ids.values(), *truths.values()))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_overlapping_runs_are_told_apart_by_pid_in_any_order(seed: int) -> None:
     """Once an event has named the run of a pid, all others of the pid may come in any order, with
@@ -131,7 +133,7 @@ def test_overlapping_runs_are_told_apart_by_pid_in_any_order(seed: int) -> None:
     assert all((run, flags) == (event.truth, None) for event, run, flags in given_to)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32))
 def test_runs_without_a_name_are_told_apart_by_silence_however_late_events_are(seed: int) -> None:
     """Several sandboxes, no ids, every event up to a third of the idle gap late."""
@@ -151,7 +153,7 @@ def test_runs_without_a_name_are_told_apart_by_silence_however_late_events_are(s
     assert {flags for _, _, flags in given_to} == {None}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_run_never_takes_an_event_that_two_runs_could_own(seed: int) -> None:
     """Flagged, under one id of its own, whatever the order; and never changed afterwards."""
@@ -188,24 +190,28 @@ def test_a_time_that_cannot_be_right_stretches_no_run() -> None:
     assert late["correlation_id"].to_pylist() != ["run-1"]
 
 
-def test_what_runs_and_pids_cost_is_bounded() -> None:
-    """A log with a run a line, then a shell that starts processes all day."""
+def test_what_runs_and_pids_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log with a run a line, then a shell that starts processes all day; an eighth of the real
+    bounds, which are no more than numbers."""
+    most_runs, most_pids = MAX_RUNS // 8, MAX_PIDS // 8
+    monkeypatch.setattr(known_runs, "MAX_RUNS", most_runs)
+    monkeypatch.setattr(known_runs, "MAX_PIDS", most_pids)
     c = Correlator(IDLE_S * 1_000_000)
     for turn in range(3):
         rows = [
             Event(n, f"run-{turn}-{n}", f"box-{n % 40}", named=True, pid=n).row()
-            for n in range(5_000)
+            for n in range(625)
         ]
         c.correlate(rows_to_batch(rows))
-    for turn in range(80):
+    for turn in range(10):
         box = f"box-{turn}"
         rows = [Event(n, "one", box, named=True, pid=turn * 1000 + n).row() for n in range(1_000)]
         c.correlate(rows_to_batch(rows))
     runs = c._runs
-    assert 5_000 < runs._count <= MAX_RUNS
-    assert MAX_PIDS // 2 < runs._pid_count <= MAX_PIDS
+    assert most_runs // 2 < runs._count <= most_runs
+    assert most_pids // 2 < runs._pid_count <= most_pids
     assert sum(len(held) for held in runs._pids.values()) == runs._pid_count
-    assert len(c.changes().forgotten) > 10_000
+    assert len(c.changes().forgotten) > 1_250
 
 
 def collect(folder: Path, lines: list[dict[str, Any]]) -> None:

@@ -60,7 +60,7 @@ def check(trail: Trail, logs: dict[str, Log], least: float = 0.99) -> None:
         assert f"again {one[1]}" == other[1] or f"again {other[1]}" == one[1]
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 1 << 30), tick=st.sampled_from([0.1, 0.7]))
 def test_pairs_are_found_and_none_is_wrong(seed: int, tick: float) -> None:
     """Whatever the jitter, the delays and the order: 99 % of the pairs, no wrong one."""
@@ -71,7 +71,7 @@ def test_pairs_are_found_and_none_is_wrong(seed: int, tick: float) -> None:
     assert len(trail.pairs("repeat")) == repeats
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_kills_change_no_link(seed: int) -> None:
     """Killed anywhere, before or after a commit: each record once, and the same pairs."""
@@ -87,7 +87,7 @@ def test_kills_change_no_link(seed: int) -> None:
     assert trail.pairs("report") == ran(logs, int(RUN_S / 0.1), 0.1).pairs("report")
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_old_files_read_at_once_are_linked_as_well(seed: int) -> None:
     """With --once arrival says nothing of time: what waits is let go at the end."""

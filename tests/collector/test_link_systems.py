@@ -85,7 +85,7 @@ def ran(logs: dict[str, Log], tick: float = 0.1, **options: object) -> Trail:
     return trail
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30), tick=st.sampled_from([0.1, 0.7]), layer=st.booleans()
 )  # fmt: skip
@@ -95,7 +95,7 @@ def test_linux_records_are_linked_and_none_is_wrong(seed: int, tick: float, laye
     check(ran(logs, tick), logs)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_kills_change_no_link_of_three_sources(seed: int) -> None:
     """Killed anywhere, before or after a commit: each record once, no wrong link, 99 %."""
@@ -111,7 +111,7 @@ def test_kills_change_no_link_of_three_sources(seed: int) -> None:
     check(trail, logs)
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 1 << 30))
 def test_old_files_of_three_sources_are_linked_as_well(seed: int) -> None:
     """With --once too."""

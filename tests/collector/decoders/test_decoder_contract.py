@@ -122,7 +122,7 @@ def test_reading_goes_on_from_resume(name: str) -> None:
 
 @every_decoder
 @settings(
-    max_examples=120, deadline=None, derandomize=True,
+    max_examples=60, deadline=None, derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
 @given(data=st.data())

@@ -16,7 +16,7 @@ from collector.decoders.native_normalise import normalise
 
 LINES = 400
 SETTINGS = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 PLAIN = {
     "ts": "2026-07-28T09:03:12Z",

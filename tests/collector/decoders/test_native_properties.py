@@ -17,7 +17,7 @@ from collector.decoders.native_normalise import normalise
 from collector.decoders.times import micros
 
 QUICK = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 CORPUS = Path(__file__).parents[2] / "corpus" / "native"
 
@@ -142,7 +142,7 @@ def test_no_key_of_a_record_is_lost(record: dict) -> None:
         assert all(name in extra for name in {"store", "seq", "zz\\", "a:", "é"} & record.keys())
 
 
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=60)
 @given(st.data())
 def test_a_damaged_corpus_never_raises(data: st.DataObject) -> None:
     """Any bytes changed, cut out or doubled in real streams give an answer that balances."""
