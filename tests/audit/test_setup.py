@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from audit import service
+from audit import service, setting_up
 from audit.call import Call, wall_clock
 from audit.main import run
 from audit.setting_up import Wanted, setup
@@ -150,6 +150,8 @@ def test_setup_starts_the_collector_and_sees_the_first_event(
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m audit.main "$@"\n')
     program.chmod(0o700)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    # The wait ends with the first event; a busy machine takes longer than ten seconds to start.
+    monkeypatch.setattr(setting_up, "MAX_WAIT_S", 60.0)
     ground = service.Ground(
         call, system=False, platform="linux", home=home, uid=501, run=manage, program=str(program)
     )

@@ -16,7 +16,7 @@ from tests.audit.serving.trail import full_store
 SEED: Final = int(os.environ.get("SANDTRAIL_SEED", "20261129"))
 # Those that end by themselves; the live stream has tests of its own.
 ENDLESS: Final = "/v1/stream"
-EXAMPLES: Final = 12
+EXAMPLES: Final = 5
 
 
 @pytest.fixture(scope="module")
