@@ -31,7 +31,7 @@ from tests.collector.test_join import commit
 from tests.collector.test_power_cut import PowerCut, cut_at
 from tests.collector.trail_check import Victim, outside_reader, private
 
-FILES, ROWS = 304, 2
+FILES, ROWS = 204, 2
 NOW = datetime(2026, 7, 31, 12, tzinfo=UTC)
 
 

@@ -71,7 +71,7 @@ def test_the_hour_that_a_clock_change_repeats_is_two() -> None:
 
 
 @pytest.mark.parametrize("size", [5 * MINUTE_US, HOUR_US, 6 * HOUR_US, DAY_US])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.sampled_from(ZONES), st.lists(moments, min_size=1, max_size=20),
     st.lists(st.integers(-62_000_000_000, 253_000_000_000), max_size=3),

@@ -154,7 +154,7 @@ def followed(store: StoreWriter, request: Request, last: int) -> tuple[list[Row]
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(drawn_rows, drawn_gaps, scopes, requests)
 def test_a_scoped_answer_is_the_answer_of_a_store_of_that_scope(
@@ -186,7 +186,7 @@ def test_a_scoped_answer_is_the_answer_of_a_store_of_that_scope(
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(drawn_rows, drawn_gaps, scopes, st.sampled_from([(), ("deny",)]), st.booleans())
 def test_runs_and_stories_keep_to_the_scope(
