@@ -42,13 +42,15 @@ REPORT = {
 }  # fmt: skip
 
 
+GATE = Redactor(ALL_RULES, FingerprintKey(b"k" * 32))
+
+
 def secrets() -> tuple[list[str], list[str]]:
     """The texts that hold a secret, one a rule at least, and runs of the secrets in them."""
-    gate = Redactor(ALL_RULES, FingerprintKey(b"k" * 32))
     texts = list(dict.fromkeys(text for rule in ALL_RULES for text in rule.hits))
     # Samples share letters; a run that is a key in one and a name in another tells nothing.
-    rest = "\0".join(MARKER.sub("\0", gate.redact_text(text)[0]) for text in texts)
-    found = {finding.secret for text in texts for finding in gate.findings(text)}
+    rest = "\0".join(MARKER.sub("\0", GATE.redact_text(text)[0]) for text in texts)
+    found = {finding.secret for text in texts for finding in GATE.findings(text)}
     runs = {
         secret[max(at, 0) :][:PROBE_CHARS]
         for secret in found
@@ -83,7 +85,20 @@ def logfmt(record: dict[str, object]) -> str:
 
 def report(text: str) -> str:
     """A kernel's report about a path; what stands on a second line is another field."""
-    return f"Sandbox: sh(7) deny(1) file-read-data /w/{text}".replace("\n", " ")
+    return f"Sandbox: sh(7) deny(1) file-read-data /w/{one_line(text)}"
+
+
+def one_line(text: str) -> str:
+    """The text without its lines' ends; where one of them is what gives the secret away (what a
+    command printed stands below it), written out, as tools do."""
+    joined = text.replace("\n", " ")
+    return joined if GATE.findings(joined) else text.replace("\n", "\\n")
+
+
+def unbroken(text: str) -> str:
+    """The text with blanks between its arguments, if that still is a secret's surroundings."""
+    joined = text.replace("\f", " ")
+    return joined if GATE.findings(joined) else text
 
 
 def write_logs(folder: Path) -> None:
@@ -93,11 +108,11 @@ def write_logs(folder: Path) -> None:
     lines = {
         "json": [json.dumps(record) for record in records],
         "logfmt": [
-            logfmt(native(n, text.replace("\f", " "))).replace("\n", "\\n")
+            logfmt(native(n, unbroken(text))).replace("\n", "\\n")
             for n, text in enumerate(TEXTS)
         ],
         "damaged": [json.dumps(record)[: -7 - n % 40] for n, record in enumerate(records)]
-        + ["not a record: " + text.replace("\n", " ") for text in TEXTS],
+        + ["not a record: " + one_line(text) for text in TEXTS],
         "long": [json.dumps(record | {"pad": "x" * (1 << 20)}) for record in records[::60]],
         "seatbelt": [json.dumps(REPORT | {"eventMessage": report(text)}) for text in TEXTS],
     }  # fmt: skip
