@@ -283,6 +283,12 @@ def is_named_value(match: re.Match[str]) -> bool:
     return is_password(match)
 
 
+def is_element(match: re.Match[str]) -> bool:
+    """The text of an element: named by an attribute, as labels are too, only if generated."""
+    start = match.start("key")
+    return is_pair_value(match) if match.string[start - 1] in "\"'" else is_password(match)
+
+
 def is_pair_value(match: re.Match[str]) -> bool:
     """The second of two arguments: generated, no message and no other name."""
     value: str = match[SECRET]

@@ -156,6 +156,7 @@ RULES: Final[tuple[Rule, ...]] = (
     # Prose
     Rule("prose-password", "password", "a sentence that tells a password",
          rf"{PASSWORD_WORDS}(?:[ ](?:for|of)[ ][^\n:=]{{1,60}}|[ ][\"'(\[][^\n:=]{{1,40}}[\"')\]])?[ ](?:(?:(?:is|was|has been|been|will be)[ ])?(?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to|is|was|are|generated|lautet|ist|est|es)[ :]", r"(?:now[ ]|generated[ ])?(?:(?:for|as)[ ][^\s]{1,64}[ :])?[ :]*(?:\r?\n[ \t]*)?(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{1,512}|[^\s\"'`,]{1,512}))", check=is_mixed_word, caseless=True, fingerprint=False,
+         wide=rf"{PASSWORD_WORDS}[ ][^\n]{{0,120}}(?:to|is|was|are|generated|lautet|ist|est|es)[ :]",
          hits=("generated root password is bfxezGXro73~s (change it)", "A temporary password is generated for root@localhost: K.wbfLfX_m01d",
                "the password was changed to K.wbfLfX_m01d today"),
          misses=("the password is required", "password is not set", "the password was rotated")),

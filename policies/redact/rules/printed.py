@@ -83,11 +83,8 @@ _PRINTS: Final = "|".join((
 # Commands that print what they are asked for, a secret among others.
 _PRINTS_NAMED: Final = "|".join((
     r"(?:terraform|tofu|terragrunt)[ ]output[ ]", r"pulumi[ ](?:config[ ]get|stack[ ]output)", r"config[: ]get[ ]",
-    r"\{\.data\.", r"base64[ ]-{1,2}[dD]", r"printenv[ ][A-Za-z0-9_]{0,40}(?:PASS|SECRET|TOKEN|KEY|pass|secret|token|key)",
-    r"echo[ ][\"']?\$\{?[A-Za-z0-9_]{0,40}(?:PASS|SECRET|TOKEN|KEY|PAT|pass|secret|token|key)",
-    r"(?:cat|head|tail|less|more|type)[ ][^\n]{0,120}(?:[Pp]ass|PASS|secret|SECRET|token|TOKEN|[_.-]key|cred)",
-    r"doppler[ ]secrets[ ]get", r"jq[ ]-r[ ][^\n]{0,60}(?:[Pp]ass|[Ss]ecret|[Tt]oken|[Kk]ey)", r"get-secret-value", r"keyvault[ ]secret[ ]show",
-    r"get-parameter", r"sops[ ][^\n]{0,40}-d", r"docker[ ]exec[ ][^\n]{0,120}(?:PASS|TOKEN|SECRET)", r"(?:Get-Secret|gpg)[ ][^\n]{0,20}-(?:AsPlainText|d)",
+    r"\{\.data\.", r"base64[ ]-{1,2}[dD]", r"printenv[ ][A-Za-z0-9_]", r"doppler[ ]secrets[ ]get", r"jq[ ]-r[ ]",
+    r"get-secret-value", r"keyvault[ ]secret[ ]show", r"get-parameter[ ]", r"sops[ ](?:-d|--decrypt|decrypt)", r"Get-Secret[ ]", r"gpg[ ](?:-q[ ])?(?:-d|--decrypt)[ ]",
 ))  # fmt: skip
 
 _CODES: Final = re.compile(
@@ -157,8 +154,14 @@ RULES: Final[tuple[Rule, ...]] = (
          misses=("$ op read op://v/i/f\n[ERROR] not found", "$ pass show x\nError: x is not in the password store.", "op read op://v/i/f\n$ ls")),
     Rule("printed-named", "secret", "what a command printed that was asked for a secret",
          rf"(?:{_PRINTS_NAMED})", "", parts=_printed_named, fingerprint=False, rank=GUESS,
-         hits=("$ terraform output -raw db_password\nT1gerX9kkM2w", "$ echo $API_TOKEN\nT1gerX9kkM2w", "kubectl get secret s -o jsonpath='{.data.password}' | base64 -d; echo\nT1gerX9-kk"),
-         misses=("$ terraform output -raw bucket_name\nT1gerX9kkM2w", "$ cat token.txt\ncat: token.txt: No such file or directory", "$ base64 -d x\nT1gerX9kkM2w")),
+         hits=("$ terraform output -raw db_password\nT1gerX9kkM2w", "kubectl get secret s -o jsonpath='{.data.password}' | base64 -d; echo\nT1gerX9-kk"),
+         misses=("$ terraform output -raw bucket_name\nT1gerX9kkM2w", "$ base64 -d x\nT1gerX9kkM2w")),
+    Rule("printed-variable", "secret", "the value of a variable that was shown",
+         r"echo[ ][\"']?\$\{?[A-Za-z0-9_]{0,40}(?:PASS|SECRET|TOKEN|KEY|PAT|pass|secret|token|key)", "", parts=_printed_named, fingerprint=False, rank=GUESS,
+         hits=("$ echo $API_TOKEN\nT1gerX9kkM2w",), misses=("$ echo $API_TOKEN\n(empty)", "echo $TOKEN > x\nT1gerX9kkM2w")),
+    Rule("printed-file", "secret", "a file with a secret that was shown",
+         r"(?:^|[^A-Za-z])cat[ ][^\n|;&]{0,120}(?:pass|secret|token|key|cred)", "", parts=_printed_named, caseless=True, fingerprint=False, rank=GUESS,
+         hits=("$ cat ~/.config/x/token\nT1gerX9kkM2w",), misses=("$ cat token.txt\ncat: token.txt: No such file or directory", "cat > token <<E\nT1gerX9kkM2w")),
     # Told by a program
     Rule("new-value", "password", "the value that a program made",
          r"(?:New|Generated|Initial|Temporary)[ ](?:value|one):[ ]", r"[ \t]*(?P<secret>[^\s\"'`]{6,512})", check=_after_password, fingerprint=False,
@@ -180,7 +183,8 @@ RULES: Final[tuple[Rule, ...]] = (
          r"\]:[0-9]{2,5}[ \t]+[^\s:\"']{1,80}:", r"(?P<secret>[^\s\"'`]{3,256})", check=is_user_pair, fingerprint=False,
          hits=("[smtp.example.com]:587 bob@example.com:T1gerX9kk",), misses=("[::1]:587 bob:$PW",)),
     Rule("conf-login", "password", "user:password as the value of a setting",
-         r"(?:(?:proxy-)?(?:user|userpwd|credentials?|login|auth)[ ]?[=:][ ]?[\"']|user[._-]info[ ]?[=:][ ]?[\"']?|BUNDLE_[A-Z0-9_]{2,80}=[\"']?)[^\s:\"'`/\f,{}]{1,64}:", r"(?P<secret>[^\s\"'`\f]{6,512})(?=[\"'\f]|\s|$)", check=is_pair_word, caseless=True, fingerprint=False, rank=GUESS,
+         r"(?:(?:user|userpwd|credentials?|login|auth)[ ]?[=:][ ]?[\"']|user[._-]info[ ]?[=:][ ]?[\"']?|BUNDLE_[A-Z0-9_]{2,80}=[\"']?)[^\s:\"'`/\f,{}]{1,64}:", r"(?P<secret>[^\s\"'`\f]{6,512})(?=[\"'\f]|\s|$)", check=is_pair_word, caseless=True, fingerprint=False, rank=GUESS,
+         wide=r"(?:(?:user|userpwd|credentials?|login|auth)[ ]?[=:][ ]?[\"']|user[._-]info|bundle_[a-z0-9_]{2,80}=)[^\f\n]{1,80}:",
          hits=('user = "etl:T1gerX9kk"', "schema.registry.basic.auth.user.info=K2:T1gerX9/kk"), misses=('user: "nobody:nogroup"', 'user="$U:$P"', "user = \"http://x/y\"")),
     Rule("license-pair", "secret", "a license of two short halves",
          r"(?:_KEY|__COM|contribsys\.com|SIDEKIQ[A-Z_]{0,20})[=: \f][\"']?(?P<secret>[0-9a-f]{8}:[0-9a-f]{8}", r")(?![0-9a-f:])", check=is_opaque, caseless=True, rank=GUESS,
@@ -189,6 +193,6 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?i:askpass)", "", parts=_echoed, fingerprint=False, rank=GUESS,
          hits=("echo T1gerX9kk > /tmp/askpass.sh; SSH_ASKPASS=/tmp/askpass.sh ssh-add",), misses=("SSH_ASKPASS=/bin/false; echo done",)),
     Rule("rpc-path", "secret", "the key in the address of a node of a chain",
-         r"(?:alchemy(?:api)?\.(?:com|io)/(?:nft/)?v[0-9]/|infura\.io/(?:ws/)?v3/|quiknode\.pro/|blastapi\.io/|nodereal\.io/v1/|getblock\.io/|chainstack\.com/|rpc\.ankr\.com/[a-z_]{1,20}/|lb\.drpc\.org/ogrpc\?[^\s]{0,60}dkey=)", r"(?P<secret>[A-Za-z0-9_-]{16,120})", rank=SHAPE,
+         r"(?:alchemy(?:api)?\.(?:com|io)/(?:nft/)?v[0-9]/|infura\.io/(?:ws/)?v3/|quiknode\.pro/|blastapi\.io/|nodereal\.io/v1/|getblock\.io/)", r"(?P<secret>[A-Za-z0-9_-]{16,120})", rank=SHAPE,
          hits=(f"https://eth-mainnet.g.alchemy.com/v2/{mix(32)}",), misses=("https://docs.alchemy.com/v2/getting-started",)),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Final
 from policies.redact.rule import EDGE, GUESS, SHAPE, Rule
 from policies.redact.rules.checks import (
     beside_a_key_type,
+    is_element,
     is_hidden_key,
     is_hook_id,
     is_pair_value,
@@ -61,12 +62,9 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("PASS T1gerX!9kk", "> PASS T1gerX!9kk", "USER bob\nPASS T1gerX!9kk\n"), misses=("PASS src/a1.test.ts", "PASS TestFoo1 (0.01s)", "331 Password required for bob", "PASS test_a1.py")),
     # Markup
     Rule("xml-named", "secret", "an element whose name ends in a word for a secret",
-         rf"(?:<|&lt;)(?:[A-Za-z0-9]{{1,20}}:)?(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))(?:[ ][^<>\n]{{1,300}})?(?:>|&gt;)", r"(?P<secret>[^<>&\f]{3,16384})(?:</|&lt;/)", check=is_password, caseless=True, wide=r"(?:<|&lt;)[^<>\n]{1,400}(?:>|&gt;)",
-         hits=(f"<clientSecret>{mix(32)}</clientSecret>", '<wsse:Password Type="#PasswordText">T1gerX!9kk</wsse:Password>', "&lt;password&gt;T1gerX!9kk&lt;/password&gt;"),
-         misses=("<password>${env.PW}</password>", "<PasswordPolicy>strict</PasswordPolicy>", "<tokenType>bearer</tokenType>", "<label>Password</label>")),
-    Rule("xml-attribute", "secret", "an element with an attribute that names a secret",
-         rf"<[a-z:]{{1,24}}[ ](?:[a-z]{{1,12}}=[\"'][^\"'<>\n]{{0,60}}[\"'][ ])?(?:key|name|id)=[\"'](?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|[._]pass|[._]key)[A-Za-z0-9_]{{0,12}})[\"'][^<>\n]{{0,80}}>", r"(?P<secret>[^<>\f\n]{6,4096})</", check=is_pair_value, caseless=True, wide=r"<[a-z:]{1,24}[ ][^<>\n]{1,400}>",
-         hits=('<entry key="db.password">T1gerX!9kk</entry>', f'<string name="api_key">{mix(30)}</string>'), misses=('<string name="login_password">Passwort</string>', '<string name="api_key">${key}</string>')),
+         rf"(?:<|&lt;)(?:[A-Za-z0-9]{{1,20}}:)?(?:[a-z]{{1,24}}[ ](?:[^<>\n]{{0,80}}[ ])?(?:key|name|id)=[\"'])?(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|[._]pass))[\"']?(?:[ ][^<>\n]{{1,300}})?(?:>|&gt;)", r"(?P<secret>[^<>&\f]{3,16384})(?:</|&lt;/)", check=is_element, caseless=True, wide=r"(?:<|&lt;)[^<>\n]{1,400}(?:>|&gt;)",
+         hits=(f"<clientSecret>{mix(32)}</clientSecret>", '<entry key="db.password">T1gerX!9kk</entry>', f'<string name="api_key">{mix(30)}</string>', '<wsse:Password Type="#PasswordText">T1gerX!9kk</wsse:Password>', "&lt;password&gt;T1gerX!9kk&lt;/password&gt;"),
+         misses=("<password>${env.PW}</password>", "<PasswordPolicy>strict</PasswordPolicy>", "<tokenType>bearer</tokenType>", "<label>Password</label>", '<string name="login_password">Passwort</string>')),
     Rule("network-config", "password", "a secret in the configuration of a router",
          r"(?:(?:password|secret|key)[ ][05789][ ]|snmp-server[ ]community[ ]|(?:tacacs|radius)(?:-server)?[ ](?:[^\n\f]{1,60}?[ ])?key[ ](?:[0-9][ ])?|neighbor[ ][^ \n]{1,40}[ ]password[ ]|key-string[ ])", r"[\"']?(?P<secret>[^\s\"'`\f]{4,256})", check=is_mixed_word, fingerprint=False,
          hits=("username bob password 7 3A014B995B23", "snmp-server community T1gerX9 RO", "tacacs-server key T1gerX9"), misses=("snmp-server community public RO", "the key 5 of")),
