@@ -48,7 +48,10 @@ WRAPPED: Final = Rule(
     r"|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb]|[46][1-9A-Fa-f])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
     # Escaped quotes: JSON or source in a text of JSON.
     r"|\\\r?\n|[ \t]a1=\"|\x1b\[|\\(?:x1b|u001b|e|033)\[|\\[\"']",
-    hits=("password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m", 'a0="x" a1="y"', r'{"x":"KEY = \"v"}'),
+    hits=(
+        "password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m", 'a0="x" a1="y"',
+        r'{"x":"KEY = \"v"}',
+    ),
     misses=("a%20b",),
 )  # fmt: skip
 BASE64: Final = Rule(
