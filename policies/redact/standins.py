@@ -6,6 +6,7 @@ from typing import Final
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
       \$[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
+    | \?[a-z]+(?:\ .*)? | true\].*
     | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.* | \([^)]*\)?
     | [*x.•\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here

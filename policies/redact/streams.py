@@ -7,7 +7,9 @@ from policies.redact.rule import SHAPE, Rule, Span
 from policies.redact.rules.grammar import PASSWORD_WORDS, TOKEN_WORDS
 from policies.redact.state import Open
 
-_ARMOUR = r"[ ](?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?-{4,5}"
+_ARMOUR = (
+    r"[ ](?:(?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?|OpenVPN[ ]Static[ ]key[ ]V1)-{4,5}"
+)
 _KEY_WORDS = rf"(?:{PASSWORD_WORDS}|{TOKEN_WORDS})[\"']?[ \t]*[:=][ \t]*[\"']?"
 
 # Seen by stage 1: a text that this module must look at. It masks nothing by itself.

@@ -12,7 +12,7 @@ from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
 _OTHER_WORDS: Final = re.compile(
     r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
     r"|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
-    r"|amz-credential|goog-credential"
+    r"|amz-credential|goog-credential|websocket-(?:key|accept)"
 )
 _CODE: Final = re.compile(
     r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*)?|[A-Za-z_$][\w$]*[(\[].*"
@@ -45,6 +45,12 @@ _HASH: Final = re.compile(r"[0-9a-fA-F]{32,}")
 _FLAG_START: Final = re.compile(r"[-/]{0,2}[A-Za-z0-9_.-]{0,40}")
 # Longer than any English word that follows such a name.
 _LONG_WORD: Final = 16
+# An app password, if none of the words is English.
+_GROUPS: Final = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
+# A name with a number: data-token="chip-96".
+_NUMBERED: Final = re.compile(r"[a-z]+[-_][0-9]{1,2}")
+# `PW='x' psql -h db` is a command and no argument.
+_QUOTED_WORD: Final = re.compile(r"(['\"])[^'\"]+\1[ ]")
 # A whole word for a password, which also a number may follow.
 _SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass|otp|pin|mfa)\Z")
 # The one id that opens doors (AppRole).
@@ -142,6 +148,8 @@ def is_password(match: re.Match[str]) -> bool:
         return False
     if value.isdigit() and (len(value) < 4 or not _SHORT_NAME.search(name)):
         return False
+    if _GROUPS.fullmatch(value) and not PROSE.isdisjoint(value.split(" ")):
+        return False
     word = value.rstrip(CLOSERS)
     if word.lower() in PROSE or (word.isalpha() and word == word.upper()):
         return False
@@ -156,7 +164,11 @@ def is_token(match: re.Match[str]) -> bool:
     if not names_a_secret(key_name(match)) or placeholder(value) or code(value) or no_value(match):
         return False
     word = value.rstrip(CLOSERS)
-    if len(word) < 6 or (word.replace(".", "").isdigit() and len(word) < 10):
+    if (
+        len(word) < 6
+        or _NUMBERED.fullmatch(word)
+        or (word.replace(".", "").isdigit() and len(word) < 10)
+    ):
         return False
     if word.lower() in PROSE or _URL.fullmatch(word) or _called(match) or in_name(match):
         return False
@@ -207,6 +219,8 @@ def is_argv_token(match: re.Match[str]) -> bool:
 
 
 def _starts_argument(match: re.Match[str]) -> bool:
+    if _QUOTED_WORD.match(match[SECRET]):
+        return False
     start = match.start("key")
     border = match.string.rfind(BREAK, max(0, start - 64), start)
     return border >= 0 and bool(_FLAG_START.fullmatch(match.string, border + 1, start))

@@ -40,7 +40,8 @@ PROSE: Final = frozenset(
     "text char varchar value values field input type manager store file path settings session "
     "basic bearer digest negotiate ntlm scheme grant flow refresh refreshed refreshing count "
     "enabled disabled active inactive supported unsupported optional configured scanning detected "
-    "leaked exposed rotated revoked".split()
+    "leaked exposed rotated revoked mindestens maximal zwischen vergessen entre requis oubli "
+    "obligatoire obrigatoria obligatoria verplicht minimo wymagane".split()
 )
 
 # A key or token with such a word in its name is meant to be seen, or is a place in a list.

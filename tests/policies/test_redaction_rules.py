@@ -23,6 +23,7 @@ CASES = [
         "redaction_unseen.txt",
         "redaction_blind.txt",
         "redaction_third.txt",
+        "redaction_fourth.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")

@@ -9,17 +9,20 @@ from policies.redact.rules import (
     arguments,
     commands,
     context,
+    files,
     more_providers,
     pem,
     printed,
     protocols,
     providers,
+    source,
+    told,
     tools,
 )
 
 ALL_RULES: Final[tuple[Rule, ...]] = (
     *providers.RULES, *more_providers.RULES, *pem.RULES, *context.RULES, *tools.RULES,
-    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES,
+    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *told.RULES,
 )  # fmt: skip
 
 

@@ -289,6 +289,11 @@ def is_element(match: re.Match[str]) -> bool:
     return is_pair_value(match) if match.string[start - 1] in "\"'" else is_password(match)
 
 
+def is_sql_credential(match: re.Match[str]) -> bool:
+    """The value of an option; `the key in secret 'x'` names an object."""
+    return is_opaque(match) and not match.string.endswith(" in ", 0, match.start())
+
+
 def is_pair_value(match: re.Match[str]) -> bool:
     """The second of two arguments: generated, no message and no other name."""
     value: str = match[SECRET]

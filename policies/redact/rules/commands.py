@@ -35,6 +35,10 @@ _PLAIN: Final = "|".join((
     rf"occ{_B}user:resetpassword",
     rf"git{_B}config{_B}[^\n|;&]{{0,60}}?(?:sendemail\.smtppass|github\.token|gitlab\.token|user\.password)",
     rf"(?:consul|nomad){_B}acl{_B}(?:bootstrap|token{_B}set)",
+    rf"jq{_B}[^\n|;&]{{0,100}}?--arg{_B}[a-z_]{{0,20}}(?:pw|pass|pwd)",
+    rf"mosquitto_passwd{_B}-b{_B}{_WORD}{_B}{_WORD}",
+    rf"openssl{_B}passwd{_B}-(?:[0-9]|apr1)(?:{_B}-salt{_B}{_WORD})?",
+    rf"(?:smbpasswd{_B}-U{_B}{_WORD}|sendemail{_B}[^\n|;&]{{0,200}}?-xp)",
     rf"grafana-cli{_B}admin{_B}reset-admin-password",
     rf"cryptsetup{_B}[^\n|;&]{{0,80}}?--passphrase",
     rf"kadmin(?:\.local)?{_B}[^\n|;&]{{0,60}}?-pw",
@@ -45,6 +49,8 @@ _PLAIN: Final = "|".join((
 
 # Commands that may take a name there as well: only what a generator wrote.
 _LIKELY: Final = "|".join((
+    rf"cargo{_B}login(?:{_B}--registry{_B}{_WORD})?(?:{_B}--)?",
+    rf"snmp[a-z]{{1,10}}{_B}[^\n|;&]{{0,100}}?-c",
     rf"(?:cargo|vault|snyk|flyctl|wandb|huggingface-cli|hf|railway|dotenv-vault|nx-cloud|rclone|modal|doppler|infracost|checkly){_B}(?:auth{_B})?(?:login|auth|token)",
     rf"(?:wandb|snyk|flyctl|huggingface-cli|hf|railway|render|turso|kaggle|comet|neptune){_B}(?:auth{_B})?(?:login|auth){_FLAGS}",
     rf"snyk{_B}config{_B}set{_B}(?:api|token)",

@@ -12,10 +12,12 @@ _COLOUR: Final = r"(?:\x1b\[[0-9;]{0,9}m)*"
 NEXT_PARAMETER: Final = r"(?:25)?26[A-Za-z_.-]{1,40}(?:=|%(?:25)?3D)"
 # Where a bare value ends: at what shells, queries, connection strings and JSON end it with.
 _BARE: Final = (
-    r"(?:[^\s\"'`&;,<>\\)\x00\x1b%]|\\(?![\"'nrtu`])"
+    r"(?:(?!/[gI]?[\"'])[^\s\"'`&;,<>\\)\x00\x1b%]|\\(?![\"'nrtu`0])"
     rf"|%(?!{NEXT_PARAMETER})"
     r"|[,)](?![\s,;)\]}\"']|$|[\w.-]+[=:]))"
 )
+# Four groups of four letters, as mail services make them for programs.
+APP_PASSWORD: Final = r"[a-z]{4}(?:[ ][a-z]{4}){3}(?=[ \t]*(?:$|[\r\n\f\"';,\\}&|]|--))"
 # A word that says how to read the value, and is none.
 SCHEME: Final = r"(?:[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]|[Tt]oken)"
 # Letters that programs and SQL put before a quote: b'…', N'…', @"…".
@@ -23,7 +25,7 @@ _QUOTE_PREFIX: Final = r"(?:[bBrRuUfFnN@$]{1,2}(?=\\{0,3}[\"']))?"
 # What languages and their debug output wrap a string in: Some("…"), aws.String("…"), string(40) "…".
 _WRAPPER: Final = (
     r"(?:(?:\s{1,16}(?=string\())?string\([0-9]{1,5}\)[ ]|&?(?:(?:Some|Just|Ok|Optional|Secret(?:Str|String|Box)?|Sensitive"
-    r"|Zeroizing|Password|(?:[a-z]{2,8}\.)?(?:String|Str|Ptr|StringPtr)|StringValue|pulumi\.ToSecret|bytes|toCharArray)\(){1,2}(?=\\{0,3}[\"'])|[A-Za-z][A-Za-z0-9_.<>?\[\]]{0,30}[ ]?=[ ]?(?=\\{0,3}[\"']))?"
+    r"|Zeroizing|Password|(?:[a-z]{2,8}\.)?(?:String|Str|Ptr|StringPtr)|StringValue|pulumi\.ToSecret|bytes|toCharArray)\(){1,2}(?=\\{0,3}[\"'])|(?:&(?:'static[ ])?)?[A-Za-z][A-Za-z0-9_.<>?\[\]]{0,30}[ ]?=[ ]?(?=\\{0,3}[\"']))?"
 )
 # A block of YAML begins on the line after its sign.
 _BLOCK: Final = r"(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
@@ -35,7 +37,7 @@ VALUE: Final = (
     rf"(?:{SCHEME}(?:[ \t]|%20|\+){{1,4}}|base64:)?"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
-    rf"|{_BARE}{{1,16384}})))"
+    rf"|(?:{APP_PASSWORD}|(?!\.[*+]){_BARE}{{1,16384}}))))"
 )
 # One argument: the next element of an argv, a quoted word, a word.
 ARGUMENT: Final = (
@@ -49,7 +51,8 @@ FLAG_VALUE: Final = (
     r"(?P<whole>(?<=\f)(?:=\f)?|[ \t]*=?[ \t]*\f(?:=\f)?)?(?:=[ \t]*)?[ \t]*(?P<quote>\\{0,3}[\"'])?(?!--?[A-Za-z])"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
-    r"|[^\s\"'`]{1,16384})))"
+    rf"|(?:{APP_PASSWORD}"
+    r"|[^\s\"'`]{1,16384}))))"
 )
 # The same without a blank, for `-pX`.
 ATTACHED: Final = (

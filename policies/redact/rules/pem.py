@@ -10,7 +10,7 @@ _BREAK = r"(?:\s|\\{1,4}[nrt]|\\\s|[\"',+>|\x7f]|<br>)"
 _HEADERS = rf"(?:{_BREAK}{{0,12}}[A-Za-z-]{{3,24}}:[ ]?(?:(?!-----)[^\n\\]){{0,128}}){{0,6}}"
 _LINE = r"[A-Za-z0-9+/=.]"
 _BODY = rf"(?P<secret>(?:{_LINE}{{1,128}}{_BREAK}{{0,12}}){{1,512}})"
-_KIND = r"(?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?"
+_KIND = r"(?:(?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?|OpenVPN[ ]Static[ ]key[ ]V1)"
 
 _FAKE: Final = "MIIEpAIBAAKCAQEAvXLjvsJUsV2sskAYgXp07QROG"
 _PUBLIC: Final = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAvXLj"

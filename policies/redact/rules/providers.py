@@ -116,7 +116,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"https://hooks.slack.com/services/T{upper(9)}/B{upper(10)}/{mix(24)}",), misses=("https://hooks.slack.com/docs", "https://hooks.slack.com/services/XXX/YYY/ZZZ", "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX")),
     Rule("discord-webhook", "discord-webhook", "Discord webhook", r"discord(?:app)?[.]com/api/(?:v[0-9]{1,2}/)?webhooks/", f"(?P<secret>[0-9]{{10,24}}/{_D}{{20,}})", check=is_opaque, rank=PROVIDER,
          hits=(f"https://discord.com/api/webhooks/{digits(18)}/{mix(68)}",)),
-    Rule("teams-webhook", "teams-webhook", "Microsoft Teams webhook", r"webhook[.]office[.]com/webhookb2/", r"(?P<secret>[A-Za-z0-9@/_-]{20,})", rank=PROVIDER,
+    Rule("teams-webhook", "teams-webhook", "Microsoft Teams webhook", r"webhook[.]office[.]com/webhookb2/", r"(?:[0-9a-f@-]{20,80}/IncomingWebhook/)?(?P<secret>[A-Za-z0-9@/_-]{20,})", rank=PROVIDER,
          hits=(f"https://acme.webhook.office.com/webhookb2/{uuid()}@{uuid()}/IncomingWebhook/{hexa(32)}/{uuid()}",)),
     _shape("discord-token", "Discord bot", _after(r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{25}"), f"{_D}*", f"NTc4NjA3ODMzMTc1NjE1NTY4.GB4Q3P.{mix(27)}", "com.example.secretary.index"),
     _shape("telegram-token", "Telegram bot", r"(?:^|[^A-Za-z0-9]|bot|%[0-9A-Fa-f]{2})(?P<secret>[0-9]{8,10}:A[A-Za-z0-9_-]{30}", f"{_D}*", f"{digits(10)}:AA{mix(33)}"),

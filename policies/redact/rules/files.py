@@ -1,0 +1,154 @@
+"""Secrets in files of servers and systems, by the words of each format."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
+from policies.redact.rules.arguments import is_login_word
+from policies.redact.rules.samples import hexa, mix, upper
+from policies.redact.standins import placeholder
+from policies.redact.values import is_mixed_word, is_opaque, is_user_pair, random_looking
+
+_MAX_BLOCK_CHARS: Final = 800
+_LOGIN_LINE: Final = re.compile(
+    r"(?:\n|\\n|[\[,\f])[ \t]*(?:-[ ])?\\{0,3}[\"']?(?P<user>[a-z_][a-z0-9_.-]{0,31}):(?P<secret>[^\s\"',\]\\:/][^\s\"',\]\\]{2,255})(?=[\s\"',\]\\]|\Z)"
+)
+_BLOCK_END: Final = re.compile(r"\n(?=[a-z_]+:(?:[ \n]|\Z))|\n\n|expire")
+
+
+def _logins(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Each `user:password` of the list; a hash of one is seen by its own rule."""
+    stop = match.end() + _MAX_BLOCK_CHARS
+    end = _BLOCK_END.search(match.string, match.end(), stop)
+    for found in _LOGIN_LINE.finditer(match.string, match.end(), end.start() if end else stop):
+        if not placeholder(found[SECRET]) and found[SECRET] not in ("R", "RANDOM"):
+            yield found.span(SECRET)
+
+
+_RESULT: Final = re.compile(
+    r"\\{0,3}[\"']?\bresult\\{0,3}[\"']?\s*[:=]\s*\\{0,3}[\"\f](?P<secret>(?:[^\"\n\f\\]|\\(?!\")){4,256})\\{0,3}[\"\f]"
+)
+_RANDOM_CHARS: Final = 1_200
+
+
+def _results(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """What a state says that a resource of random words made."""
+    stop = match.end() + _RANDOM_CHARS
+    for found in _RESULT.finditer(match.string, match.end(), stop):
+        if not placeholder(found[SECRET]):
+            yield found.span(SECRET)
+
+
+_VALUE: Final = re.compile(
+    r"\\{0,3}\"value\\{0,3}\"\s*:\s*\\{0,3}\"(?P<secret>(?:[^\"\n\f\\]|\\(?!\")){4,2000})\\{0,3}\""
+)
+_SENSITIVE_CHARS: Final = 400
+
+
+def _sensitive(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The value of an output that is marked as sensitive, before or after the mark."""
+    start, end = match.span()
+    before = match.string.rfind("{", max(0, start - _SENSITIVE_CHARS), start)
+    after = match.string.find("}", end, end + _SENSITIVE_CHARS)
+    low, high = max(before, 0) if before >= 0 else start, after if after >= 0 else end
+    for found in _VALUE.finditer(match.string, low, high):
+        if not placeholder(found[SECRET]):
+            yield found.span(SECRET)
+
+
+_JAAS_USER: Final = re.compile(
+    r"[ ]user_[A-Za-z0-9_.-]{1,64}=\\{0,3}[\"'](?P<secret>[^\"'\n\f\\]{3,256})"
+)
+
+
+def _jaas_users(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The passwords of the users that a broker lets in."""
+    for found in _JAAS_USER.finditer(match.string, match.end(), match.end() + _MAX_BLOCK_CHARS):
+        if not placeholder(found[SECRET]):
+            yield found.span(SECRET)
+
+
+_HEADER_VALUE: Final = re.compile(
+    r"[A-Za-z0-9_-]{2,64}(?:=|%3D)(?:(?:Bearer|Basic)(?:%20|[ ]))?(?P<secret>[^\s,\"'&;]{8,2000})"
+)
+
+
+def _headers(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The values of a list of headers that only a generator writes."""
+    stop = match.end() + _MAX_BLOCK_CHARS
+    end = re.compile(r"[\s\"']").search(match.string, match.end() + 1, stop)
+    for found in _HEADER_VALUE.finditer(match.string, match.end(), end.start() if end else stop):
+        if random_looking(found[SECRET]) and not placeholder(found[SECRET]):
+            yield found.span(SECRET)
+
+
+def _is_listed(match: re.Match[str]) -> bool:
+    """A word in quotes beside the name of a user."""
+    return is_login_word(match[SECRET]) or (
+        random_looking(match[SECRET]) and "-" not in match[SECRET]
+    )
+
+
+# Words of configurations behind which a blank and a password stand.
+_WORDS: Final = "|".join((
+    r"requirepass[ ]", r"masterauth[ ]", r"insecure-password[ ]", r"^[ \t]*bindpw[ ]", r"^[ \t]*rootpw[ ](?:--plaintext[ ])?",
+    r"default_authtok[ ]?=[ ]?", r"passwd/(?:root|user)-password(?:-again)?[ ]password[ ]", r"userPassword::[ ]?", r"signing_salt:[ ]?",
+    r"[ ](?:EAP|XAUTH|NTLM)[ ]", r":[ ]RSA[ ][^\s\"]{1,128}[ ]", r"(?:REDIS|VALKEY)CLI_AUTH=", r"issecret=true\]", r"::add-mask::",
+    r"PASSWORD[ ][a-z_]{1,32}[ ]=[ ]", r"[ ](?:MD5|SHA)[ ][^\s]{1,80}[ ](?:AES|DES)[ ]", r"auth_pass[ ]", r"authentication-key[ ]", r"tkn=",
+    r"x-honeycomb-team[=:][ ]?",
+))  # fmt: skip
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("conf-secret", "password", "a password behind a word of a configuration",
+         rf"(?:{_WORDS})", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{4,256}|[^\s\"'`;,\f\\&]{4,2000}))", check=is_mixed_word, caseless=True, fingerprint=False, rank=GUESS,
+         hits=("requirepass pebble183", "userlist x\n  user a insecure-password falcon-84", 'bob : EAP "Summer_32"', "PASSWORD elastic = T1gerX9kk", "REDISCLI_AUTH=Tiger407 redis-cli", "::add-mask::T1gerX9kk", "http://localhost:8000/?tkn=b1b56068-3f61-4ca8-a3dc-c5b54c414c3c"),
+         misses=("requirepass is set", "requirepass foobared", "::add-mask::${{ steps.x.outputs.y }}", "PASSWORD elastic = ", "REDISCLI_AUTH=$PW", "enable secret scanning")),
+    Rule("chpasswd-list", "password", "a list of users and passwords for a new system",
+         r"chpasswd\\{0,3}[\"']?:|chpasswd[ ]?<<", "", parts=_logins, fingerprint=False,
+         hits=("chpasswd:\n  list: |\n    ubuntu:sunshine_85\n  expire: false", 'chpasswd: { list: ["ubuntu:dragon.98"] }', "chpasswd <<EOF\nroot:sunshine_85\nEOF"),
+         misses=("chpasswd:\n  expire: false\n", "chpasswd:\n  list: |\n    root:RANDOM\n  expire: false")),
+    Rule("unattend", "password", "the password of an answer file",
+         r"Password>(?:\s|\\[nrt]){0,8}<Value>", r"(?P<secret>[^<*\s][^<\s]{2,511})</Value>", check=is_opaque, fingerprint=False,
+         hits=("<AutoLogon><Password><Value>Welcome!478</Value><PlainText>true</PlainText></Password>",), misses=("<Password><Value>*SENSITIVE*DATA*DELETED*</Value></Password>",)),
+    Rule("random-result", "secret", "a random word in the state of an infrastructure",
+         r"random_(?:password|string|bytes)", "", parts=_results, fingerprint=False, rank=GUESS,
+         hits=('"type": "random_password", "instances": [{"attributes": {"length": 24, "result": "2S5V2Ob8oH!t"}}]',), misses=('resource "random_password" "db" {\n  length = 16\n}', '"type": "random_password", "result": "<sensitive>"')),
+    Rule("sensitive-value", "secret", "an output that is marked as sensitive",
+         r"\"sensitive\\{0,3}\"\s{0,2}:\s{0,2}true", "", parts=_sensitive, fingerprint=False, rank=GUESS,
+         hits=('out: "db_password": {"value": "T1gerX9kk", "type": "string", "sensitive": true}', '"x": {"sensitive": true, "type": "string", "value": "T1gerX9kk"}'), misses=('{"a": {"value": "open"}, "b": {"sensitive": true}}', '"sensitive": true, "value": "(sensitive value)"')),
+    Rule("docker-config", "docker-auth", "the logins of registries, in base64",
+         r"\.docker(?:configjson|cfg)\\{0,3}[\"']?[=:]", r"[ ]?(?:\\{0,3}[\"']|\f)?(?P<secret>[A-Za-z0-9+/=]{40,65536})", rank=SHAPE,
+         hits=(f"data:\n  .dockerconfigjson: eyJhdXRocyI6{mix(80)}",), misses=(".dockerconfigjson: <base64>",)),
+    Rule("acl-user", "password", "a user in an access list of Redis",
+         r"(?:^|\f)[ \t]*user[ ][A-Za-z0-9_.-]{1,64}[ ][^\n>]{0,80}[ ]>", r"(?P<secret>[^\s\"'`,;<>\f]{3,512})", check=is_opaque, fingerprint=False,
+         hits=("user default on >dragon_9238 ~* +@all",), misses=("user default on >$PW ~*",)),
+    Rule("user-list", "password", "a line of a list of users and passwords in quotes",
+         r"^\"[A-Za-z0-9_.-]{1,64}\"[ ]\"", r"(?P<secret>[^\"\n]{6,512})\"(?:[ ]\"[^\"\n]*\")?[ \t]*$", check=_is_listed, fingerprint=False, rank=GUESS,
+         hits=('"appuser" "orchid!2456"',), misses=('"name" "some-value-2"', '"version" "1.2.3"', '"GameState" "2024-11-02"')),
+    Rule("jaas-users", "password", "the users of a broker", r"LoginModule[ ]required", "", parts=_jaas_users, fingerprint=False,
+         hits=('PlainLoginModule required username="a" user_bob="falcon.223";',), misses=('PlainLoginModule required username="a" user_bob="$PW";',)),
+    Rule("property-element", "password", "a property whose name ends in a word for a password",
+         r"name=[\"'][A-Za-z0-9_.-]{0,80}(?:password|passwd|secret|token|passphrase)[\"'](?:[ ][^<>\n]{0,60})?>", r"(?P<secret>[^<>\n\f]{3,512})</", check=is_mixed_word, caseless=True, fingerprint=False, wide=r"(?:password|passwd|secret|token|passphrase)[\"'](?:[ ][^<>\n]{0,60})?>",
+         hits=('<property name="hibernate.connection.password">Tiger-61</property>',), misses=('<property name="password">${pw}</property>', '<input name="password"></input>', '<label name="password">password</label>')),
+    Rule("plist-key", "secret", "an entry of a property list that ends in a word for a key",
+         r"(?:_PAT|_PASS|_PW|PASS|_KEY|Key|_AUTH|_CREDS?|_DSN|_TOKEN)</key>", r"(?:\s|\\{1,2}[nrt])*<string>(?P<secret>[^<\f\s]{6,4096})</string>", check=lambda match: is_mixed_word(match) and (random_looking(match[SECRET], 20) or "PASS" in match[0].partition("<")[0]), rank=GUESS,
+         hits=(f"<key>AZURE_DEVOPS_EXT_PAT</key><string>{hexa(52)}</string>", "<key>SMTP_PASS</key><string>orchid519</string>"), misses=("<key>NSWindowKey</key><string>Main Window 2</string>", "<key>BundleKey</key><string>com.example.app</string>")),
+    Rule("kaggle", "secret", "a user and a key side by side",
+         r"(?:username\\{0,3}\"[ ]?:[ ]?\\{0,3}\"[^\"\n]{1,64}\",[ ]?\\{0,3}\"key\\{0,3}\"[ ]?:|username=\f[^\f\n]{1,64}\fkey=)", r"[ ]?\\{0,3}[\"\f](?P<secret>[0-9a-f]{32})(?![0-9a-f])", rank=SHAPE,
+         hits=(f'{{"username": "mlbot", "key": "{hexa(32)}"}}',), misses=('{"username": "bob", "key": "value"}',)),
+    Rule("otlp-headers", "secret", "a list of headers for telemetry",
+         r"OTLP_(?:[A-Z]{1,8}_)?HEADERS[=:]", "", parts=_headers,
+         hits=(f"OTEL_EXPORTER_OTLP_HEADERS=x-honeycomb-team={mix(22)}", f'OTEL_EXPORTER_OTLP_TRACES_HEADERS="a=b,api-key={mix(30)}"'), misses=("OTEL_EXPORTER_OTLP_HEADERS=x-tenant=acme", "OTEL_EXPORTER_OTLP_HEADERS=api-key=${KEY}")),
+    Rule("erlang-cookie", "erlang-cookie", "the cookie that joins nodes",
+         r"-setcookie[ =\f]", r"[\"']?(?P<secret>[^\s\"'`\f]{4,255})", check=is_opaque, fingerprint=False,
+         hits=(f"erl -name a@b -setcookie {upper(20)}",), misses=("erl -setcookie $COOKIE",)),
+    Rule("snmp-community", "password", "the word that opens a network device",
+         r"\br[ow]community6?[ ]", r"(?P<secret>[^\s\"'`\f]{5,64})", check=is_mixed_word, fingerprint=False, rank=GUESS,
+         hits=("rocommunity lJ4wcd3Fky 10.0.0.0/8",), misses=("rocommunity public default", "rwcommunity private")),
+    Rule("slack-cookie", "slack-token", "a cookie of Slack with its signs", r"xoxd-", r"[A-Za-z0-9%+/=_-]{20,400}", rank=SHAPE,
+         hits=(f"d=xoxd-{mix(40)}%2B{mix(12)}%3D",)),
+    Rule("sftp-user", "password", "user:password of a server that a container starts",
+         r"(?:SFTP_USERS|FTP_USERS|SAMBA_USER|VPN_USERS?|MC_HOST_[a-z0-9]{1,20}|HTTP_USERS|BASIC_AUTH_USERS?|TRAEFIK_USERS?)[=:][ ]?[\"']?[A-Za-z0-9_.-]{1,64}[:;]", r"(?P<secret>[^\s\"'`:;,\f]{4,256})", check=is_user_pair, fingerprint=False,
+         hits=("SFTP_USERS=bob:Tiger407:1001",), misses=("SFTP_USERS=bob:$PW:1001",)),
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""Secrets that programs tell, in other languages and in the line after; secrets put into files."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from policies.redact.cookies import cookie_values
+from policies.redact.rule import GUESS, SECRET, Rule
+from policies.redact.rules.samples import hexa, mix
+from policies.redact.standins import placeholder
+from policies.redact.values import (
+    HEX,
+    classes,
+    code,
+    is_generated_word,
+    is_mixed_word,
+    is_prose_token,
+    names_a_secret,
+    random_looking,
+    slug,
+)
+
+# Words for a password as `view.plain` leaves them, and for a key or token.
+_PASSWORD: Final = r"(?:passwort|kennwort|zugangsdaten|mot de passe|contrase(?:n|\x7f)a|senha|parola|wachtwoord|has\x7fo|heslo|l\x7fsenord|salasana|adgangskode|passord|\x7fifre|jelsz\x7f|lozinka)"
+_KEY: Final = r"(?:clave|chave|chiave|cl\x7f[ ](?:api|d|sec|pri)|schl\x7fssel|schluessel|sleutel|geheimnis|zugangstoken|jeton|token de|token d'acc|klucz)"
+_SAYS: Final = r"(?:[ ]?[:=]|[ ](?:ist|lautet|es|est|is|jest|\x7f|e|lyder)[ :])"
+# What follows such words in a setting and is none.
+_METHOD: Final = re.compile(r"(?i)(?:sha|md5|scram|bcrypt|argon|pbkdf|aes|rsa|hmac|utf)[-_0-9].*")
+
+
+# `TOKEN.lock` is a token.
+_ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
+
+
+def _is_said(match: re.Match[str]) -> bool:
+    """A word with a digit or a sign in it that is no method."""
+    value = _ENDING.sub("", match[SECRET])
+    digit_or_sign = re.search(r"[0-9!#%^*~?$&+]", value)
+    return (
+        bool(digit_or_sign)
+        and is_mixed_word(match)
+        and not _METHOD.fullmatch(value)
+        and not code(value)
+    )
+
+
+def _is_key(match: re.Match[str]) -> bool:
+    """A key that only a generator writes."""
+    return is_generated_word(match) or is_prose_token(match)
+
+
+_ALONE: Final = re.compile(
+    r"(?:[ \t]{0,8}(?:\r?\n|(?<!\\)\\{1,2}n)){1,3}[ \t>|]{0,8}(?P<secret>-?[^\s\"'`$#>|\f\\-][^\s\"'`\f\\]{5,4096})(?=[ \t]*(?:$|\r|\\{1,2}[nr]|[\"'\f]))",
+    re.MULTILINE,
+)
+_STRONG: Final = re.compile(
+    r"(?i)passw|passphrase|secret|token|(?:certificate|api|access|private|recovery|master|encryption|unseal|licen[cs]e)[ _-]key"
+)
+
+
+def _is_made(value: str) -> bool:
+    """Long, with letters of both cases and digits, or as long as a key."""
+    mixed = len(value) >= _LEAST_CHARS and re.search("[0-9]", value) and classes(value) > 2
+    plain = random_looking(value, 20) and not re.search("[-/]", value)
+    return plain or bool(mixed and value.lower() != value and value.upper() != value)
+
+
+_LEAST_CHARS: Final = 12
+
+
+def _next_line(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The word that has the next line to itself, if a generator wrote it."""
+    found = _ALONE.match(match.string, match.end())
+    start = match.string.rfind("\n", 0, match.start()) + 1
+    line = match.string[max(start, match.start() - 100) : match.end()]
+    if found is None or placeholder(found[SECRET]):
+        return
+    name, value = (
+        re.search(r"[A-Za-z_-]+(?:[ ]key)?(?=[^A-Za-z]*\Z)|\Z", match[0]),
+        _ENDING.sub("", found[SECRET]),
+    )
+    if not names_a_secret(name[0] if name else "") or re.search(
+        r"(?i)public|fingerprint|cache", line
+    ):
+        return
+    if HEX.fullmatch(value):
+        if _STRONG.search(line):
+            yield found.span(SECRET)
+    elif not slug(value) and not code(value) and _is_made(value):
+        yield found.span(SECRET)
+
+
+def _is_put(match: re.Match[str]) -> bool:
+    """What is put in the place of a stand-in: generated, or with a digit behind a password's name."""
+    if re.search(r"[\\()\[\]*]", match[SECRET]) or not is_mixed_word(match):
+        return False
+    told = re.search(r"(?i)pass|pw", match[0][: -len(match[SECRET])])
+    return (
+        is_generated_word(match)
+        or random_looking(match[SECRET], 20)
+        or bool(told and _is_said(match))
+    )
+
+
+_ECHOED: Final = re.compile(
+    r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ ])?(?:[\"']?%s(?:\\n)?[\"']?[ ])?\\{0,3}[\"']?"
+    r"(?P<secret>[^\s\"'`|;&<>$(){}\\]{6,4096})\\{0,3}[\"']?[ ]{0,2}>{1,2}[ ]?(?P<file>\S{0,160})"
+)
+
+
+def _written(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The only word that is written, if it is no message."""
+    found = _ECHOED.match(match.string, match.start())
+    if found is None or not is_mixed_word(found) or "=" in found[SECRET][:-2]:
+        return
+    told = re.search(r"(?i)pass|secret|pw", found["file"])
+    long = random_looking(found[SECRET], 16)
+    if long or is_generated_word(found) or (told and _is_said(found)):
+        yield found.span(SECRET)
+
+
+_WORD = r"(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{4,512}|[^\s\"'`,]{4,512}))"
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("told-abroad", "password", "a password that a program tells in another language",
+         rf"{_PASSWORD}[^\n\f:=\"]{{0,50}}?{_SAYS}", rf"[ :]{{0,4}}{_WORD}", check=_is_said, caseless=True, fingerprint=False, rank=GUESS,
+         hits=("Passwort f\x7fr Benutzer admin: qX5GkECVmzoCX", "Senha do usuario admin: falcon_84", "La contrase\x7fa de admin es: pebble_76", "Wachtwoord voor bob: Welcome#7", "Kennwort f\x7fr bob lautet T1gerX!9"),
+         misses=("Passwort ist falsch", "Das Passwort ist zu kurz (mind. 8 Zeichen)", "Mot de passe : requis", "Senha: ********", "wachtwoord is verplicht")),
+    Rule("told-key-abroad", "secret", "a key that a program tells in another language",
+         rf"{_KEY}[^\n\f:=\"]{{0,50}}?[ ]?[:=]", rf"[ :]{{0,4}}{_WORD}", check=_is_key, caseless=True, rank=GUESS,
+         hits=(f"Chave de API: {mix(32)}", f"API-Schl\x7fssel: {mix(32)}"), misses=("clave: valor", "Chave: usuario-2", f"schluessel: {hexa(40)}")),
+    Rule("told-next", "secret", "a secret that has the next line to itself",
+         r"(?:passw(?:or)?d|passphrase|secret|token|[ _-]key|credential)s?(?:[ ](?:to|for|once|only|now|below|and|store|save|shown|value|it|is|you|this|in|a|safe|place|again|will|not|be|proceed|installation|admin|the)|[ ,]{0,2}\([^()\n]{1,80}\)|[ ,]{1,2}(?:store|save|keep|copy)[^\n:]{0,40}){0,8}:", "", parts=_next_line, caseless=True, fingerprint=False, rank=GUESS,
+         wide=r"(?:passw(?:or)?d|passphrase|secret|token|[ _-]key|credential)s?[^\n:]{0,200}:",
+         hits=(f"Please use the following password to proceed to installation:\n\n{hexa(32)}\n", f"Using certificate key:\n{hexa(64)}", f"New access token (shown once):\n{mix(40)}"),
+         misses=(f"Public key:\n{mix(44)}", f"Key fingerprint:\n{hexa(40)}", f"cache key:\n{hexa(64)}", "token:\nnext-line-of-words", "Password:\nIncorrect. Try again:")),
+    Rule("told-inline", "secret", "a token that a program made",
+         r"(?:api[ -]?key|token|secret(?:[ ]key)?|access[ ]key)[ ](?:is|created|generated|issued|minted|rotated|added|[\"'(][^\n:\"')]{1,40}[\"')]|(?:for|of)[ ][^\n:]{1,40}[ ](?:is|created)):?[ ]", r"[ ]?[\"'`]?(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_prose_token, caseless=True, rank=GUESS,
+         hits=(f"Your API token is: {mix(40)}. Keep it safe.", f'Created API token "ci": {mix(40)}'), misses=("token is: invalid", f"secret created: {hexa(40)}", "API key (see docs): required")),
+    Rule("told-set", "password", "a password that was set, in quotes or behind with",
+         r"(?:passw(?:or)?d[ ][^\n\"':=]{1,80}?[ ]to[ :]{1,2}[\"'`]|with[ ](?:the[ ])?(?:temporary[ ]|initial[ ]|generated[ ])?passw(?:or)?d[ :]{1,2}[\"'`]?|[,(][ ]generated:[ ])", r"(?P<secret>[^\s\"'`,;)]{5,256})", check=_is_said, caseless=True, fingerprint=False, rank=GUESS,
+         hits=("reset password for svc-deploy to 'FU97d^m^Y9' (must change)", "Created user admin with password monkey_91"), misses=("set password for bob to 'required'", "login with password prompt", "with password SCRAM-SHA-256", "with password and 2fa")),
+    Rule("told-slash", "password", "user / password after a word that says so",
+         r"(?:log[ -]?in|sign[ -]?in|credentials?|zugangsdaten|user|use|account|acceso|connexion)[ :][^\n/]{0,60}[ ]/[ ]", r"(?P<secret>[^\s\"'`,/|]{6,256})(?=$|[\s,;.)\"'])", check=lambda match: _is_said(match) and (is_generated_word(match) or bool(re.match(r"[A-Za-z]{5,}[_!#.-]?[0-9]{2,4}(?:\.|\Z)", match[SECRET]))), caseless=True, fingerprint=False, rank=GUESS,
+         hits=("Created initial admin user: admin@example.com / sunshine-81", "Use admin / Tiger_5956 to log in"), misses=("user: read / write", "account 12 / 2024-11-02", "login page / step-2", "use / 500GB")),
+    # Put into files and lists
+    Rule("replaced", "secret", "what an editor of streams puts in the place of a stand-in",
+         r"s[/|#,][^/|#\n]{0,80}(?:pass|secret|token|key|pwd|change_?me|placeholder|replace_?me)[^/|#\n]{0,40}[/|#,]", r"(?:[A-Za-z0-9_.\"' -]{0,60}[=:][ ]?[\"']?)?(?P<secret>[^\s/|\"',\\&]{6,512})[\"']?[/|#,][gimI]{0,3}[\"' ;]", check=_is_put, caseless=True, rank=GUESS,
+         hits=(f"sed -i 's/__TOKEN__/{mix(40)}/g' config.js", "perl -pi -e 's/password=.*/password=Summer#47/' a.conf"), misses=("sed -i 's/__TOKEN__/$TOKEN/g' x", "sed 's/password/passwd/g' x", "sed -i 's/key: .*/key: value/' x", "ls/tokens/v2/")),
+    Rule("written", "secret", "what is echoed into a file that is named after a secret",
+         r"(?:echo|printf)[ \f][^\n|;&>]{6,400}>{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)", "", parts=_written, rank=GUESS,
+         hits=(f"printf %s {mix(40)} > /run/credentials/x.key", "echo -n 'winter34-95' > ./secrets/db_password"), misses=("echo done > key.txt", "echo $TOKEN > token", "echo 1.2.3 > api_key_version", "echo hello-world > secret.txt")),
+    Rule("cookie-flag", "session-cookie", "a session behind the flag for cookies",
+         r"[ \f](?:-b|--cookie)[ =\f][\"']?", r"(?P<secret>[A-Za-z0-9_.-]{1,80}=[^\n\f\"'`]{3,4096})", parts=cookie_values, rank=GUESS,
+         hits=(f"curl -b 'session={mix(40)}' https://x",), misses=("curl -b cookies.txt https://x", "git checkout -b feature=x1", "curl -b 'lang=en' x")),
+)  # fmt: skip
