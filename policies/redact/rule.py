@@ -67,7 +67,7 @@ class Rule:
             return _NAMED_GROUP.sub("(?:", self.proof)
         bare = (self.wide or self.proof).removeprefix(EDGE).replace(_OPEN, "")
         wide = _LONG_REPEAT.sub(lambda bound: "+" if bound[1] == "1" else "*", bare)
-        return _LONG_TAIL.sub(rf"{{{_TAIL_ENOUGH}}}\1", wide)
+        return wide if self.wide else _LONG_TAIL.sub(rf"{{{_TAIL_ENOUGH}}}\1", wide)
 
     def confirm(self) -> re.Pattern[str]:
         """The pattern of stage 2."""

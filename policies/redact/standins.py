@@ -17,7 +17,8 @@ _PLACEHOLDER: Final = re.compile(
     | (?:id|type|src|source|target|env)=[\w./-]+(?:,.*)?
     | x-oauth-basic | process\.env.* | import\.meta.* | secrets\..* | vars\..*
     | (?:re?place|change|fill|insert|put|set|enter|add|paste)
-        [-_ ]?(?:me|in|this|it|with|your)(?:[-_ ].*)?
+        [-_ ]?(?:me|in|this|it|with|your)(?:[-_ ](?![0-9]+\Z).*)?
+    | :?[a-z_]{3,}(?:::[\w<>]+)+
     | placeholder | dummy | n/a | not[-_ ]?set | your(?:password|token|secret|api|access|key).*
     | \[[^\]]{0,80}\][+*?{].* | \\[swd][+*{].* | \(\?.* | \#\{.* | \{%.* | @@?\w+@@? | __\w+__
     # Where it lies, for the tools that fetch it.

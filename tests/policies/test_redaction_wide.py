@@ -26,8 +26,9 @@ def test_a_wide_pattern_loses_nothing(number, data):
     """Whatever matches the proof is a candidate of its rule, by the engine itself."""
     rule = WIDE[number]
     flags = re.ASCII | re.MULTILINE | (re.IGNORECASE if rule.caseless else re.NOFLAG)
-    text = data.draw(st.from_regex(re.compile(rule.proof, flags), fullmatch=True))
+    proof = rule.proof.replace("(?P<secret>", "")
+    text = data.draw(st.from_regex(re.compile(proof, flags), fullmatch=True))
     # Both stages see ASCII only (`view.py`).
     shown = plain(text).text
-    if re.search(rule.proof, shown, flags):
+    if re.search(proof, shown, flags):
         assert number in SCANNER.scan([shown]).get(0, [])

@@ -24,7 +24,7 @@ _PLAIN: Final = "|".join((
     rf"confluent{_B}api-key{_B}store{_B}{_WORD}",
     rf"ansible-vault{_B}encrypt_string",
     rf"ngrok{_B}(?:config{_B}add-authtoken|authtoken)",
-    rf"(?:doctl|supabase|turso|snyk){_B}(?:auth{_B})?(?:init|login){_B}(?:-t|--access-token|--token)",
+    rf"(?:doctl|supabase|turso|snyk){_B}(?:auth{_B})?(?:init|login){_B}(?:--context{_B}{_WORD}{_B})?(?:-t|--access-token|--token)",
     rf"cloudflared{_B}service{_B}install",
     rf"(?:npm|pnpm|yarn){_B}(?:config{_B})?set{_B}[^ \f\n]{{0,200}}(?:_authToken|_password|_auth|AuthToken|AuthIdent)",
     rf"poetry{_B}config{_B}pypi-token\.[A-Za-z0-9_-]{{1,64}}",
@@ -102,6 +102,6 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?", r"[\"']?(?P<secret>[^\s\"'`|;&<>]{6,256})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:base64|pbcopy|xclip|xsel|wl-copy|clip|(?:md5|sha(?:1|256|512))sum|openssl|mkpasswd)", check=is_strong_password, fingerprint=False, rank=GUESS,
          hits=("echo -n 'T1gerX!9kk' | base64",), misses=("echo -n hello | base64", "echo $PW | base64 -d", "echo a-b_c.2 | pbcopy")),
     Rule("pipe-secret", "secret", "a secret piped into a command that stores or uses one",
-         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:'%s(?:\\n)?'[ ])?(?P<quote>\\{0,3}[\"'])?(?P<secret>[^\s\"'`|;&<>]{6}", r"[^\s\"'`|;&<>]{0,4096})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:[^\n|;&]{1,80}?[ \f])?(?:secrets?|variable|env|login|auth|passwd|set-password|token|load-key|unlock\w*|luks\w+|kinit|signin|decrypt|add-key|keychain)(?:[ \f:]|$)", check=is_mixed_word, rank=GUESS,
+         r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:['\"]?%s(?:\\n)?['\"]?[ ])?(?P<quote>\\{0,3}[\"'])?(?P<secret>[^\s\"'`|;&<>]{6}", r"[^\s\"'`|;&<>]{0,4096})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:[^\n|;&]{1,80}?[ \f])?(?:secrets?|variable|env|login|auth|passwd|set-password|token|load-key|unlock\w*|luks\w+|kinit|signin|decrypt|add-key|keychain)(?:[ \f:]|$)", check=is_mixed_word, rank=GUESS,
          hits=("echo q9Wm3Zx8Lk2V | wrangler secret put API_KEY", "printf '%s' q9Wm3Zx8Lk2V | vault login -"), misses=("echo done | tee login", "echo $TOKEN | gh auth login --with-token", "echo hello | env")),
 )  # fmt: skip

@@ -75,7 +75,7 @@ _PRINTS: Final = "|".join((
     r"vault[ ](?:kv[ ]get|read)[ ][^\n]{0,80}-field", r"print-(?:access|identity|refresh)-token",
     r"(?:^|[^A-Za-z-])(?:pass|gopass|passage|lpass)[ ]show[ ]", r"create[ ]token[ ]", r"get-login-password",
     r"(?:node|agent|join|bootstrap|access|server)-token(?:$|[^A-Za-z=:-])", r"(?:^|[^A-Za-z])bw[ ]get[ ]", r"secret-tool[ ]lookup",
-    r"keyring[ ]get[ ]", r"auth[ :]token(?:$|[^A-Za-z=:])", r"nitial(?:Admin|_root_|-admin-|_admin_)[Pp]assword", r"secrets[ ]versions[ ]access",
+    r"keyring[ ]get[ ]", r"auth[ :]token(?:$|[^A-Za-z=:])", r"nitial(?:Admin|_root_|-admin-|_admin_|-)[Pp]assword", r"secrets[ ]versions[ ]access",
     r"openssl[ ]rand[ ]", r"(?:^|[^A-Za-z])pwgen[ ]", r"wg[ ]gen(?:key|psk)", r"get-access-token", r"keygen(?:[ ]--?secret|$)",
     r"reset-password[ ][^\n]{0,120}-(?:b|-batch|s|-silent)",
 ))  # fmt: skip
@@ -140,7 +140,7 @@ def _chap(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 def _echoed(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """What a script that answers password prompts writes."""
     said = re.compile(
-        r"(?:echo|printf)[ ](?:-n[ ])?(?:'%s(?:\\n)?'[ ])?\\{0,2}[\"']?(?P<secret>[^\s\"'`;|&\\]{6,256})"
+        r"(?:echo|printf)[ ](?:-n[ ])?(?:['\"]?%s(?:\\n)?['\"]?[ ])?\\{0,2}[\"']?(?P<secret>[^\s\"'`;|&\\]{6,256})"
     )
     for found in said.finditer(match.string, max(0, match.start() - 200), match.end() + 200):
         if is_mixed_word(found):

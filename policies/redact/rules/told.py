@@ -121,6 +121,17 @@ def _written(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 _WORD = r"(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{4,512}|[^\s\"'`,]{4,512}))"
 
+_USERINFO: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}:([^\s\"'`@/\f]{1,128})")
+
+
+def _before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The password of the user that stands before the match."""
+    first = max(0, match.start() - 200)
+    for found in _USERINFO.finditer(match.string, first, match.start()):
+        if found.end() == match.start() and not placeholder(found[1]):
+            yield found.span(1)
+
+
 RULES: Final[tuple[Rule, ...]] = (
     Rule("told-abroad", "password", "a password that a program tells in another language",
          rf"{_PASSWORD}[^\n\f:=\"]{{0,50}}?{_SAYS}", rf"[ :]{{0,4}}{_WORD}", check=_is_said, caseless=True, fingerprint=False, rank=GUESS,
@@ -148,9 +159,22 @@ RULES: Final[tuple[Rule, ...]] = (
          r"s[/|#,][^/|#\n]{0,80}(?:pass|secret|token|key|pwd|change_?me|placeholder|replace_?me)[^/|#\n]{0,40}[/|#,]", r"(?:[A-Za-z0-9_.\"' -]{0,60}[=:][ ]?[\"']?)?(?P<secret>[^\s/|\"',\\&]{6,512})[\"']?[/|#,][gimI]{0,3}[\"' ;]", check=_is_put, caseless=True, rank=GUESS,
          hits=(f"sed -i 's/__TOKEN__/{mix(40)}/g' config.js", "perl -pi -e 's/password=.*/password=Summer#47/' a.conf"), misses=("sed -i 's/__TOKEN__/$TOKEN/g' x", "sed 's/password/passwd/g' x", "sed -i 's/key: .*/key: value/' x", "ls/tokens/v2/")),
     Rule("written", "secret", "what is echoed into a file that is named after a secret",
-         r"(?:echo|printf)[ \f][^\n|;&>]{6,400}>{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)", "", parts=_written, rank=GUESS,
+         r"(?:echo|printf)[ \f][^\n|;&>]{6,400}>{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)", "", parts=_written, rank=GUESS, wide=r">{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)",
          hits=(f"printf %s {mix(40)} > /run/credentials/x.key", "echo -n 'winter34-95' > ./secrets/db_password"), misses=("echo done > key.txt", "echo $TOKEN > token", "echo 1.2.3 > api_key_version", "echo hello-world > secret.txt")),
     Rule("cookie-flag", "session-cookie", "a session behind the flag for cookies",
          r"[ \f](?:-b|--cookie)[ =\f][\"']?", r"(?P<secret>[A-Za-z0-9_.-]{1,80}=[^\n\f\"'`]{3,4096})", parts=cookie_values, rank=GUESS,
          hits=(f"curl -b 'session={mix(40)}' https://x",), misses=("curl -b cookies.txt https://x", "git checkout -b feature=x1", "curl -b 'lang=en' x")),
+    # Lists and protocols
+    Rule("env-table", "secret", "a variable and its value in a table of the environment",
+         r"(?:PASSWORD|PASSWD|SECRET|TOKEN|API_KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)[ ]{3,80}", r"(?P<secret>[^\s\"'`|]{6,512})(?=[ ]*$)", check=is_mixed_word,
+         hits=("Name            Value\nCLIENT_SECRET   pE2lTXHI1eeAqAZRvs1h",), misses=("CLIENT_SECRET   required", "API_TOKEN   opaque   8 bytes")),
+    Rule("protocol-pass", "password", "what a client of FTP, POP3 or Redis says to be let in",
+         r"(?:(?:FTP|POP3?|SFTP)[^\n]{0,40}[ ]PASS|AUTH[ ]default)[ ]", r"(?P<secret>[^\s\"'`,;<>\f]{5,256})(?=[ ]*$)", check=is_mixed_word, fingerprint=False, rank=GUESS,
+         hits=("length 30: FTP: PASS Welcome_1573", "127.0.0.1:6379> AUTH default football1012"), misses=("FTP: PASS required", "PASS test_a1.py", "FTP: PASS")),
+    Rule("go-dsn", "password", "user:password before a network in brackets, as Go's drivers take it",
+         r"@(?:tcp|unix|cloudsql)\(", "", parts=_before, fingerprint=False,
+         hits=("app:raspberry-99@tcp(10.0.0.9:3306)/shop",), misses=("app:$PW@tcp(10.0.0.9:3306)/shop", "app@tcp(db)/x")),
+    Rule("account-list", "private-key", "the keys of a test chain",
+         r"\([0-9]{1,3}\)[ ]{1,2}0x(?P<secret>[0-9a-f]{64}", r")(?![0-9a-fA-F])", rank=GUESS,
+         hits=(f"Private Keys\n(0) 0x{hexa(64)}",), misses=(f"(0) 0x{hexa(40)}",)),
 )  # fmt: skip
