@@ -92,13 +92,19 @@ def one_line(text: str) -> str:
     """The text without its lines' ends; where one of them is what gives the secret away (what a
     command printed stands below it), written out, as tools do."""
     joined = text.replace("\n", " ")
-    return joined if GATE.findings(joined) else text.replace("\n", "\\n")
+    return joined if still_secret(text, joined) else text.replace("\n", "\\n")
 
 
 def unbroken(text: str) -> str:
     """The text with blanks between its arguments, if that still is a secret's surroundings."""
     joined = text.replace("\f", " ")
-    return joined if GATE.findings(joined) else text
+    return joined if still_secret(text, joined) else text
+
+
+def still_secret(text: str, joined: str) -> bool:
+    """Whether each secret of the text is one in the other form too."""
+    left = GATE.redact_text(joined)[0]
+    return not any(finding.secret in left for finding in GATE.findings(text))
 
 
 def write_logs(folder: Path) -> None:

@@ -96,7 +96,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("typed-json", "password", "what an agent types into the field for a password",
          rf"(?:element|selector|target|label|field|prompt|after|locator|question|description|placeholder)(?:=\f|\\{{0,3}}[\"'][ ]?:[ ]?\\{{0,3}}[\"'])[^\n\f]{{0,60}}{_FIELD}[^\n\f]{{0,60}}?(?:\f|[\"'])[^\n{{}}]{{0,120}}?(?:text|value|data|keys|chars|input)(?:=\f|\\{{0,3}}[\"'][ ]?:)", r"[ ]?\\{0,3}(?P<quote>[\"'])?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n\f\\]){4,512}|[^\n\r\f]{4,512}))", check=is_mixed_word, caseless=True, fingerprint=False,
          wide=r"(?:element|selector|target|label|field|prompt|after|locator|question|description|placeholder)(?:=\f|\\{0,3}[\"'][ ]?:)[^\n]{0,200}(?:text|value|data|keys|chars|input)(?:=\f|\\{0,3}[\"'][ ]?:)",
-         hits=('"target": "input[type=password]", "text": "pebble-orchid-55"', "element=\fPassword field\fref=\fe75\ftext=\fpebble-orchid-55\f"), misses=('"label": "Password", "value": "string"', '"element": "Search field", "text": "pebble-orchid-55"')),
+         hits=('"target": "input[type=password]", "text": "pebble-orchid-55"', '{"element": "Password field", "ref": "e75", "text": "pebble-orchid-55"}'), misses=('"label": "Password", "value": "string"', '"element": "Search field", "text": "pebble-orchid-55"')),
     Rule("short-name", "password", "a strong password behind the one letter p",
          r"(?:[\"' {,$\f]|^)(?:p|pw|pwd)(?:=\f|\\{0,3}[\"']?[ ]?[:=][ ]?\\{0,3}[\"'])", r"(?P<secret>[^\"'\n\f\\]{8,128})", check=lambda match: is_login_word(match[SECRET]) and classes(match[SECRET]) > 3, fingerprint=False, rank=GUESS,
          hits=('"variables": {"e": "a@b.example", "p": "o^30Cr^NCct!CQ"}', "$p='T1ger~X!9kk'"), misses=('"p": "some-Path_2/x"', '"p": "2024-11-02T10:00Z"')),

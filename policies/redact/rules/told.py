@@ -166,10 +166,10 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"curl -b 'session={mix(40)}' https://x",), misses=("curl -b cookies.txt https://x", "git checkout -b feature=x1", "curl -b 'lang=en' x")),
     # Lists and protocols
     Rule("env-table", "secret", "a variable and its value in a table of the environment",
-         r"(?:PASSWORD|PASSWD|SECRET|TOKEN|API_KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)[ ]{3,80}", r"(?P<secret>[^\s\"'`|]{6,512})(?=[ ]*$)", check=is_mixed_word,
+         r"(?:PASSWORD|PASSWD|SECRET|TOKEN|API_KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)[ ]{3,80}", r"(?P<secret>[^\s\"'`|\\\f]{6,512})(?=[ ]*(?:$|[\f\"'\\]))", check=is_mixed_word,
          hits=("Name            Value\nCLIENT_SECRET   pE2lTXHI1eeAqAZRvs1h",), misses=("CLIENT_SECRET   required", "API_TOKEN   opaque   8 bytes")),
     Rule("protocol-pass", "password", "what a client of FTP, POP3 or Redis says to be let in",
-         r"(?:(?:FTP|POP3?|SFTP)[^\n]{0,40}[ ]PASS|AUTH[ ]default)[ ]", r"(?P<secret>[^\s\"'`,;<>\f]{5,256})(?=[ ]*$)", check=is_mixed_word, fingerprint=False, rank=GUESS,
+         r"(?:(?:FTP|POP3?|SFTP)[^\n\f]{0,40}?[ ]PASS|AUTH[ ]default)[ ]", r"(?P<secret>[^\s\"'`,;<>\\\f]{5,256})(?=[ ]*(?:$|[\f\"'\\]))", check=is_mixed_word, fingerprint=False, rank=GUESS,
          hits=("length 30: FTP: PASS Welcome_1573", "127.0.0.1:6379> AUTH default football1012"), misses=("FTP: PASS required", "PASS test_a1.py", "FTP: PASS")),
     Rule("go-dsn", "password", "user:password before a network in brackets, as Go's drivers take it",
          r"@(?:tcp|unix|cloudsql)\(", "", parts=_before, fingerprint=False,
