@@ -378,8 +378,7 @@ class Collector:
             except StorageError as error:
                 self._plan.say(f"{error.message}; trying again")
                 delay = RETRY_MOST_S
-            except BaseException as error:  # noqa: BLE001 - a panic of delta-rs is no Exception; a
-                # sealer that dies in silence would fill the spool for ever
+            except BaseException as error:  # noqa: BLE001 - delta-rs panics; the sealer lives
                 self._plan.say(f"sealing failed: {type(error).__name__}; trying again")
                 delay = RETRY_MOST_S
 

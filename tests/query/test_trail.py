@@ -87,7 +87,7 @@ def test_a_follower_gives_the_rows_that_a_query_gives(make_store: Any) -> None:
 
 
 def test_news_come_within_milliseconds(make_store: Any) -> None:
-    """Most commits are seen long before anybody would look by himself; bench/ has the figures."""
+    """Half of the commits are seen within 25 ms even on a busy machine; bench/ has the figures."""
     store = make_store([event(1)])
     late = []
     with followed(store.paths, 1) as got:
@@ -96,7 +96,7 @@ def test_news_come_within_milliseconds(make_store: Any) -> None:
             committed = time.monotonic()
             until(lambda seq=seq: seq in seqs(got)[-1:])
             late.append(time.monotonic() - committed)
-    assert statistics.median(late) < 0.25
+    assert statistics.median(late) < 0.025
 
 
 def test_a_seal_is_not_seen(make_store: Any) -> None:
