@@ -16,16 +16,10 @@ from typing import Any, Final
 import pyarrow.compute as pc
 
 from audit_events.errors import SourceError, StorageError
+from collector import bytewise
 from collector.clock import Clocks, ClockWatch, read_clocks
 from collector.commit import Commit, Counts
-from collector.contracts import (
-    Block,
-    DecoderPlugin,
-    Emission,
-    GapClosed,
-    GapOpened,
-    Source,
-)
+from collector.contracts import Block, DecoderPlugin, Emission, GapClosed, GapOpened, Source
 from collector.correlate import DEFAULT_IDLE_US, Correlator
 from collector.flow import Flow
 from collector.gaps import left_open, news
@@ -274,7 +268,7 @@ class Collector:
             else:
                 emissions.append(said)
                 data = said.data if isinstance(said, Block) else b""
-                size, lines = size + len(data), lines + data.count(b"\n")
+                size, lines = size + len(data), lines + bytewise.count(data, 0x0A)
         self._last_turn = time.monotonic()
         return emissions, ended
 

@@ -15,13 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
+from collector import bytewise
 from collector.decoders.native_fields import FIELDS, INT_FIELDS, INT_MIN, field_type
 
 # Below this a call costs more than it saves.
 MIN_LINES: Final = 256
 # After blocks that it could not read it is not tried for so many.
 _PAUSE_BLOCKS: Final = 16
-_CLOSING: Final = 125
+_NEWLINE, _CLOSING = 0x0A, 0x7D
 
 Numbers = npt.NDArray[np.int64]
 
@@ -81,10 +82,10 @@ def plain_lines(data: bytes, starts: Numbers, ends: Numbers) -> npt.NDArray[np.b
 
     All of them start and end with a brace: data[starts[i]:ends[i]] is line i.
     """
-    lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    lines = bytewise.count(data, _NEWLINE) + (not data.endswith(b"\n"))
     if b"\0" in data or lines != len(starts):
         return None
-    if data.count(b"}") == len(starts):
+    if bytewise.count(data, _CLOSING) == len(starts):
         return np.ones(len(starts), dtype=bool)
     closing = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == _CLOSING)
     first = np.searchsorted(closing, starts)
