@@ -11,6 +11,7 @@ from policies.redact.values import classes, is_mixed_word, slug
 _QUOTED: Final = re.compile(
     r"\\{0,3}(?P<q>[\"'])(?P<secret>(?:(?!(?P=q))[^\n\f\\]){0,256})\\{0,3}(?P=q)"
 )
+_CALL_END: Final = re.compile(r"[)\n\f]")
 _MAX_CALL_CHARS: Final = 320
 _LEAST: Final = 5
 # Addresses, files, names with dots, mail: what else such calls take.
@@ -30,22 +31,15 @@ def is_login_word(value: str) -> bool:
 
 
 def _arguments(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """The quoted arguments behind the first that look like a password."""
-    start = match.end("call")
-    end = _close(match.string, start, start + _MAX_CALL_CHARS)
-    for argument in list(_QUOTED.finditer(match.string, start, end))[1:]:
-        if is_login_word(argument[SECRET]):
+    """The quoted arguments behind the first that look like a password, up to the end of the call:
+    the first bracket outside of quotes, or the end of the line."""
+    text, at, first = match.string, match.end("call"), True
+    for argument in _QUOTED.finditer(text, at, at + _MAX_CALL_CHARS):
+        if _CALL_END.search(text, at, argument.start()):
+            return
+        if not first and is_login_word(argument[SECRET]):
             yield argument.span(SECRET)
-
-
-def _close(text: str, start: int, stop: int) -> int:
-    """The end of the call: the first bracket outside of quotes, or the end of the line."""
-    at = start
-    for quoted in _QUOTED.finditer(text, start, stop):
-        if re.search(r"[)\n\f]", text[at : quoted.start()]):
-            return at
-        at = quoted.end()
-    return at
+        at, first = argument.end(), False
 
 
 _COLUMN: Final = re.compile(r"(?i)pass|pwd|secret|token|api_?key|_key|credential")
