@@ -13,7 +13,7 @@ from audit.main import run, split_options
 from audit.topics import topics
 from audit_events.errors import UsageError
 from tests.audit.story import ADMIN, NOW, StoryStore, at
-from tests.audit.terminal import ROOT, Terminal, environment, piped, watched
+from tests.audit.terminal import ROOT, Terminal, command, environment, piped, watched
 
 HEAVY = {"duckdb", "_duckdb", "pyarrow", "deltalake", "pydantic", "rich", "numpy", "arro3"}
 
@@ -280,7 +280,7 @@ def test_following_in_a_pipe_gives_each_event_at_once(own_store: StoryStore) -> 
     """ndjson is flushed per event, and a gap does not break the stream of data."""
     own_store.collector()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.audit.launch", "tail", "-f", "-n", "1", "--json"],
+        command(["tail", "-f", "-n", "1", "--json"]),
         env=environment(own_store.paths.root), cwd=ROOT, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, bufsize=1,
     )  # fmt: skip
