@@ -44,6 +44,8 @@ torture: $(STAMP) ## kills, damage and fuzz with full figures; writes docs/guara
 	$(BIN)/python bench/guarantees.py --seed $(SEED)
 
 bench: $(STAMP) ## rate, memory, live latency, start-up; writes bench/RESULTS.md
+	$(BIN)/python -c "import detect_secrets" 2> /dev/null \
+	  || $(BIN)/python -m pip install --quiet --require-hashes -r constraints-bench.txt
 	$(BIN)/python bench/run.py $(BENCH)
 
 soak: $(STAMP) ## half an hour of everything at once; writes bench/SOAK.md
@@ -63,6 +65,9 @@ constraints: $(STAMP) ## renew constraints.txt from pyproject.toml
 	$(BIN)/pip-compile --quiet --extra page --generate-hashes --strip-extras --allow-unsafe \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
 	  --constraint constraints.txt --output-file constraints-page.txt pyproject.toml
+	$(BIN)/pip-compile --quiet --extra bench --generate-hashes --strip-extras --allow-unsafe \
+	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
+	  --constraint constraints.txt --output-file constraints-bench.txt pyproject.toml
 
 examples: $(STAMP) ## write the example logs anew (same seed, same bytes)
 	$(BIN)/python examples/make_story.py

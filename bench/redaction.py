@@ -3,8 +3,8 @@ positives on a million benign texts by kind.
 
     python bench/redaction.py [--texts 1000000] [--others DIR/bin/python]
 
-`--others` names a Python that has `kingfisher-secret-scanner` and `detect-secrets`; without it, or
-where one is missing, the line says so.
+`--others` names a Python that has `kingfisher-secret-scanner` and `detect-secrets` (`make bench`
+installs them beside ours); where one is missing, its line says so.
 """
 
 import argparse
@@ -169,7 +169,7 @@ def inside(number: int) -> Table:
     return table
 
 
-def others(gate: Redactor, number: int, python: str | None) -> Table:
+def others(gate: Redactor, number: int, python: str) -> Table:
     """The same strings through others in the same run; most cannot mask, they only find."""
     table = Table(
         "Redaction beside others",
@@ -199,9 +199,7 @@ def others(gate: Redactor, number: int, python: str | None) -> Table:
     return table
 
 
-def _other(python: str | None, code: str, texts: list[str], ours: float) -> tuple[str, str, str]:
-    if python is None:
-        return "skipped: no --others given", "", ""
+def _other(python: str, code: str, texts: list[str], ours: float) -> tuple[str, str, str]:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(texts, file)
         file.flush()
@@ -260,7 +258,7 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=1_000_000)
-    parser.add_argument("--others", default=None)
+    parser.add_argument("--others", default=sys.executable)
     args = parser.parse_args()
     gate = Redactor(ALL_RULES, FingerprintKey(b"k" * 32))
     print("\n".join(facts()), "\n")

@@ -109,9 +109,10 @@ def test_nothing_names_a_machine_or_an_index() -> None:
     assert not found
 
 
-def test_the_constraints_name_no_host() -> None:
+@pytest.mark.parametrize("path", sorted(ROOT.glob("constraints*.txt")), ids=ident)
+def test_the_constraints_name_no_host(path: Path) -> None:
     """The pinned requirements hold versions and hashes only, so that any index can serve them."""
-    text = (ROOT / "constraints.txt").read_text()
+    text = path.read_text()
     assert "://" not in text
     assert not re.search(r"^\s*--(?!hash=)", text, re.M)
     pinned = re.findall(
