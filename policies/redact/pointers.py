@@ -14,7 +14,7 @@ _COMMAND: Final = re.compile(
     # And those whose words may be a passphrase: with a path, a flag or a variable.
     r"|(?:cat|head|tail|tr|pass|gopass|passage|op|bw|lpass|grep|egrep|awk|sed|cut|base64|date|ssh|python3?|ruby"
     r"|node|php|perl|pwgen|uuidgen|sudo|sh|bash|xargs|sort)[ ].*[-/$.~<|].*"
-    r"|(?:echo|printf)[ ].*\$.*|[<~./][\w./~-]+(?:[ ][\w./=-]+)*)"
+    r"|(?:echo|printf)[ ].*\$.*|<[ ]?[\w./~-]+|(?:~|\.{1,2}|/[a-z]+)/[\w./-]+(?:[ ][\w./=-]+)*)"
 )
 # `Data? = nil`, `Option<String>`: a declaration without a value.
 _TYPE: Final = re.compile(r"&?[A-Za-z_][\w.]*[?!]?")

@@ -22,7 +22,8 @@ _PLACEHOLDER: Final = re.compile(
     | :?[a-z_]{3,}(?:::[\w<>]+)+
     | placeholder | dummy | n/a | not[-_ ]?set | your(?:password|token|secret|api|access|key).*
     | \[[^\]]{0,80}\][+*?{].* | \\[swd][+*{].* | \(\?.* | [\#~]\{.* | \{%.* | @@?\w+@@? | __\w+__
-    | :\w{0,40}(?:pass|pw|secret|token|key)\w{0,40}
+    | :[a-z_]{0,40}(?:pass|pw|secret|token|key)[a-z_]{0,40}
+    | (?:[a-z]+\ ){0,3}secret(?:\ (?:key|token))?\ ?[:?]
     # Where it lies, for the tools that fetch it.
     | (?:ssm|secretsmanager|awssm|gcpsm|gsm|akv|azurekv|kv|kms|awskms|gcpkms|doppler|infisical
         |bw|bws|lpass|keyring|keepass|conjur|chamber|sops|secret|secretref|config|settings|parameter|ssmparam
@@ -57,13 +58,15 @@ _LABEL: Final = re.compile(
     r"(?i)(?:[a-z\x7f'-]+[ ])*(?:pass(?:word|wort|code|phrase)|kennwort|contrase\x7f{1,2}a|senha"
     r"|wachtwoord|mot de passe|l\x7f{1,2}senord|parola|has\x7f{1,2}o|heslo|salasana"
     r"|adgangskode|passord"
-    r"|api[ ]key|token|secret|schl\x7f{1,2}ssel)s?(?:[ ][a-z\x7f'-]+)*[ \x7f]*[.?!:*\x7f]*"
+    r"|api[ ]key|token|schl\x7f{1,2}ssel)s?(?:[ ][a-z\x7f'-]+)*[ \x7f]*[.?!:*\x7f]*"
 )
 _PATH: Final = re.compile(
     r"(?:~|\.{0,2})/(?:[\w.@+~\x7f-]*/)*[\w.@+~ \x7f-]*|[A-Za-z]:\\\S*|\.{1,2}"
 )
 # What is left of a quoted string when the quote that we saw was its end.
-_LEFTOVER: Final = re.compile(r"[)\]},;:](?:\s.*|[)\]},;?!.].*)?")
+_LEFTOVER: Final = re.compile(
+    r"[)\]},;:](?:\s.*|[)\]},;].*|[?!]?\.[A-Za-z_]\w*[(;.?:!].*|[?!](?:[;,)\s].*)?)?"
+)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
 _RUN: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 # A generator changes between lower case, upper case and digits every 1.6 letters, a name every 4.

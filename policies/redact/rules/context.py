@@ -118,7 +118,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("AUTHORIZATION: basic ZGVwbG95OjJQMnhPSmt1Wnc0",), misses=("basic information about",)),
     Rule("key-header", "secret", "a header that carries a key",
          r"(?:^|[^A-Za-z0-9/]|\\[nr])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key)(?:(?:\\{0,3}[\"'])?[ \t]?:|=?\f|=\[)",
-         rf"[ \t\f]{{0,4}}(?:(?:-H|--header)[ \f]+)?(?:\[\]string\{{|\[)?(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_header_value, caseless=True,
+         rf"[ \t\f]{{0,4}}(?:(?:-H|--header)[ \f]+)?(?:\[\]string\{{|\[[ ]?)?(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_header_value, caseless=True,
          hits=(f"X-Api-Key: {mix(30)}", f"PRIVATE-TOKEN: {mix(20)}", f"x-amz-security-token: {mix(80)}", f"Host\fh.example.com\fX-Api-Key\f{hexa(32)}\f", f"map[X-Api-Key:[{mix(32)}]]"), misses=("x-api-key: ${KEY}", "x-api-key\fx-request-id\f", "svc.api-key:17|c")),
     Rule("cookie", "session-cookie", "a cookie that opens a session",
          r"(?:cookie2?(?:(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|\fvalue=\f)|\\{0,3}[\"'](?:>>)?[ ]?,|\f)|<Cookie[ ])", r"[ ]?(?:<<)?[bBuU]?\\{0,3}[\"'`]?(?P<secret>[^\n\f\"'`]{3,16384})",

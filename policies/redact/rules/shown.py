@@ -36,20 +36,29 @@ def _is_key(value: str) -> bool:
     return random_looking(value) and not slug(value) and classes(value) > 1
 
 
+_ENDS: Final = re.compile(r"[ \t]*(?:$|[\r\n\f\"'`\\])")
+_ALL_CLASSES: Final = 4
+
+
 def _is_answer(match: re.Match[str]) -> bool:
     """What is typed behind a prompt: no word of prose, and of a key only what is generated."""
     start = match.start("key")
     name = match.string[max(0, start - _NAME_CHARS) : start] + match["key"]
     if not names_a_secret(key_name(match)) or _PUBLIC.search(name):
         return False
-    if _SAYS_PASSWORD.search(match["key"]):
-        return is_mixed_word(match) and not match[SECRET].endswith(":")
-    return _is_key(match[SECRET]) or is_generated_word(match)
+    value = match[SECRET]
+    if not _SAYS_PASSWORD.search(match["key"]):
+        return _is_key(value)
+    # In a description of a parameter more words follow.
+    alone = _ENDS.match(match.string, match.end()) or classes(value) >= _ALL_CLASSES
+    return bool(alone) and is_mixed_word(match) and not value.endswith(":")
 
 
 def _is_below(match: re.Match[str]) -> bool:
-    """The value of an object whose own name means a secret."""
-    return is_password(match) if _SAYS_PASSWORD.search(match["key"]) else is_token(match)
+    """The value of an object whose own name means a secret; a token may be one of a language."""
+    if _SAYS_PASSWORD.search(match["key"]):
+        return is_password(match)
+    return is_token(match) and _is_key(match[SECRET])
 
 
 _PROMPT: Final = re.compile(
