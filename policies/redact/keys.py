@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from policies.redact.rule import SECRET
-from policies.redact.standins import path, placeholder
+from policies.redact.standins import path, placeholder, shuffled
 from policies.redact.values import (
     CLOSERS,
     HEX,
@@ -34,6 +34,9 @@ _STRONG_KEY: Final = re.compile(
     r"|edge|relay|stream)[-_. ]?(?:api[-_. ]?)?key(?:[-_]?base)?\Z"
 )
 _ANY_KEY: Final = re.compile(r"(?i)[a-z][-_.]?key\Z")
+# The first of two keys of an account; of a table the primary key is no base64 of that length.
+_PRIMARY_KEY: Final = re.compile(r"(?i)primary[-_ ]?(?:master|shared|readonly)?[-_ ]?key\Z")
+_LONG_KEY: Final = 40
 # As long as a digest of a commit or of a file, which such a name may hold as well.
 _DIGESTS: Final = (40, 64)
 
@@ -41,6 +44,8 @@ _DIGESTS: Final = (40, 64)
 def is_random_key(match: re.Match[str]) -> bool:
     """A value behind a name that may mean many things: only if a generator wrote it."""
     value, name = match[SECRET], key_name(match)
+    if _PRIMARY_KEY.search(name) and len(value) > _LONG_KEY and shuffled(value):
+        return True
     if not names_a_secret(name) or placeholder(value) or no_value(match) or in_name(match):
         return False
     strong = bool(_STRONG_KEY.search(name))

@@ -6,8 +6,9 @@ from typing import Final
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
       \$[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
-    | \?[a-z]+(?:\ .*)? | true\].*
+    | \?[a-z]+(?:\ .*)? | true\].* | %x[({\[].* | %[({<][=\w .:-]+[)}>%]*[sdr]?
     | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.* | \([^)]*\)?
+    | \[(?:parameters|variables|reference|concat|list\w+|resourceid)\(.*
     | [*x.•\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
@@ -20,7 +21,9 @@ _PLACEHOLDER: Final = re.compile(
         [-_ ]?(?:me|in|this|it|with|your)(?:[-_ ](?![0-9]+\Z).*)?
     | :?[a-z_]{3,}(?:::[\w<>]+)+
     | placeholder | dummy | n/a | not[-_ ]?set | your(?:password|token|secret|api|access|key).*
-    | \[[^\]]{0,80}\][+*?{].* | \\[swd][+*{].* | \(\?.* | \#\{.* | \{%.* | @@?\w+@@? | __\w+__
+    | \[[^\]]{0,80}\][+*?{].* | \\[swd][+*{].* | \(\?.* | [\#~]\{.* | \{%.* | @@?\w+@@? | __\w+__
+    | :[a-z_]{0,40}(?:pass|pw|secret|token|key)[a-z_]{0,40}
+    | (?:[a-z]+\ ){0,3}secret(?:\ (?:key|token))?\ ?[:?]
     # Where it lies, for the tools that fetch it.
     | (?:ssm|secretsmanager|awssm|gcpsm|gsm|akv|azurekv|kv|kms|awskms|gcpkms|doppler|infisical
         |bw|bws|lpass|keyring|keepass|conjur|chamber|sops|secret|secretref|config|settings|parameter|ssmparam
@@ -36,6 +39,13 @@ _PLACEHOLDER: Final = re.compile(
     | sha-?(?:1|224|256|384|512)[:=-].* | 0x[0-9a-f]{1,16} | 20\d\d-\d\d-\d\d(?:[t\ ]\d\d:\d\d.*)?
     | rw[qr][a-z0-9+/]{53}=? | (?:ssh|ecdsa|sk)-[a-z0-9@.-]+\ aaaa.* | aaaa[bce][a-z0-9]nza.*
     | age1[a-z0-9]{58}
+    # What counts and measures tell, and which versions of a package will do.
+    | [+-]?[0-9.]+(?::[0-9.]+)*\|(?:c|g|ms|h|s|d|m)(?:\|.*)? | [\w.-]{1,40}\|s(?:\|\#.*)?
+    | v?[0-9]{1,3}(?:\.(?:[0-9]{1,4}|x|\*)){1,2}
+        (?:[-+](?:alpha|beta|rc|pre|dev|snapshot|next|canary|build|post|k3s|rke|gke|eks|[0-9])[0-9a-z.+-]{0,16})?
+    | (?:npm:[@\w/.-]+@|workspace:)?(?:[\^~=]|[<>!~=]=|~>|[<>])\ ?v?[0-9]+(?:\.(?:[0-9]+|x|\*)){0,3}
+        (?:[-+][0-9a-z.+-]{1,24})?(?:(?:\ |,|\ ?\|\|).*)?
+    | (?:workspace|catalog|link|portal|patch|npm|git\+\w+):[\w@.^~*/:+\#-]*
     | miibijanbg.* | mfkwewyh.* | mcowbqyd.* | 0{8}-0{4}-0{4}-0{4}-0{12}
     """
 )
@@ -54,7 +64,9 @@ _PATH: Final = re.compile(
     r"(?:~|\.{0,2})/(?:[\w.@+~\x7f-]*/)*[\w.@+~ \x7f-]*|[A-Za-z]:\\\S*|\.{1,2}"
 )
 # What is left of a quoted string when the quote that we saw was its end.
-_LEFTOVER: Final = re.compile(r"[)\]},;:](?:\s.*|[)\]},;].*)?")
+_LEFTOVER: Final = re.compile(
+    r"[)\]},;:](?:\s.*|[)\]},;].*|[?!]?\.[A-Za-z_]\w*[(;.?:!].*|[?!](?:[;,)\s].*)?)?"
+)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
 _RUN: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 # A generator changes between lower case, upper case and digits every 1.6 letters, a name every 4.

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from policies.redact.pointers import points
 from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
 from policies.redact.view import BREAK
@@ -53,6 +54,8 @@ _NUMBERED: Final = re.compile(r"[a-z]+[-_][0-9]{1,2}")
 _QUOTED_WORD: Final = re.compile(r"(['\"])[^'\"]+\1[ ]")
 # A whole word for a password, which also a number may follow.
 _SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass|otp|pin|mfa)\Z")
+# N8N_ENCRYPTION_KEY, no count of keys.
+_NUMERONYM: Final = re.compile(r"(?i)n[0-9]+n_")
 # The one id that opens doors (AppRole).
 _SECRET_ID: Final = re.compile(r"(?i)secret[-_.]?id\Z")
 # `passwordKey: admin-password` names the key under which another object holds it.
@@ -101,7 +104,7 @@ def names_a_secret(name: str) -> bool:
         return True
     if not SHOWN.isdisjoint(words) and HIDDEN.isdisjoint(words):
         return False
-    return not (words[-1] in ABOUT or words[0] in NUMBERS)
+    return not (words[-1] in ABOUT or (words[0] in NUMBERS and not _NUMERONYM.match(name)))
 
 
 def code(value: str) -> bool:
@@ -195,7 +198,7 @@ def no_value(match: re.Match[str]) -> bool:
         return True
     if _CHECKSUM.search(match.string[max(0, match.start("key") - 80) : match.end("key")]):
         return True
-    return _quote_ends(match)
+    return points(match) or _quote_ends(match)
 
 
 def _quote_ends(match: re.Match[str]) -> bool:

@@ -24,6 +24,7 @@ CASES = [
         "redaction_blind.txt",
         "redaction_third.txt",
         "redaction_fourth.txt",
+        "redaction_fifth.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
@@ -151,7 +152,10 @@ SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY--
          "-----BEGIN PRIVATE KEY-----", "UFJJVkFURSBLRVkt", "a:bcdefg@", "token->", "<<< x ",
          "AKIA", "('password',", "[\"a\",\"b\",", "connect('a', 'b', ",
          "cat token ", "recovery codes: ",
-         "op read x\n", "[\"pass\":{", "password....", "Some(", "=\nA", "creds a / ")  # fmt: skip
+         "op read x\n", "[\"pass\":{", "password....", "Some(", "=\nA", "creds a / ",
+         "password [", "password [a]: ", "\n>>> token\n'", "> token\n", "sensitive=\ftrue\f",
+         "value=\fabcd\f", "password\fa=\f", "password: {", "key1: ", "btoa('a:", "x-api-key\f",
+         "password.py:1:", "public-key a-1:", "token=`cat ", "secret: :pass")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", SEEDS)

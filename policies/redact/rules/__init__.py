@@ -15,6 +15,7 @@ from policies.redact.rules import (
     printed,
     protocols,
     providers,
+    shown,
     source,
     told,
     tools,
@@ -22,7 +23,7 @@ from policies.redact.rules import (
 
 ALL_RULES: Final[tuple[Rule, ...]] = (
     *providers.RULES, *more_providers.RULES, *pem.RULES, *context.RULES, *tools.RULES,
-    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *told.RULES,
+    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *told.RULES, *shown.RULES,
 )  # fmt: skip
 
 

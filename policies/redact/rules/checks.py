@@ -10,6 +10,8 @@ from typing import Final
 from policies.redact.rule import SECRET
 from policies.redact.standins import filling, placeholder, shuffled
 from policies.redact.values import (
+    HEX,
+    UUID,
     classes,
     is_argument,
     is_generated_word,
@@ -17,7 +19,9 @@ from policies.redact.values import (
     is_password,
     names_a_secret,
     random_looking,
+    slug,
 )
+from policies.redact.view import BREAK
 
 _BASE58: Final = {
     c: n for n, c in enumerate("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
@@ -103,7 +107,7 @@ def body_before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 _VARIED: Final = 12
 # What such a key opens; else 88 letters of base64 are a hash or a signature.
 _STORAGE: Final = re.compile(
-    r"(?i)account|azure|cosmos|storage|blob|\.windows\.net|servicebus|eventhub|iothub|batch|primary|secondary|(?:key|secret|token|password|conn\w*)[\"']?[ =:\f]"
+    r"(?i)account|azure|cosmos|keyname|permissions|key[0-9][\"'\\\s\f]|storage|blob|\.windows\.net|servicebus|eventhub|iothub|batch|primary|secondary|(?:key|secret|token|password|conn\w*)[\"']?[ =:\f]"
 )
 _DIGEST_BEFORE: Final = re.compile(
     r"(?i)(?:hash|sha-?[0-9]{0,3}|digest|signature|sig|integrity|mac|data|iv|tag|proof|checksum|public\w*|nonce)[\"']?[ ]?[:=,][ ]?[\"']?\Z"
@@ -162,6 +166,9 @@ def three_kinds(match: re.Match[str]) -> bool:
     return runs > 1 and value.upper() != value and value.lower() != value
 
 
+_HEADER: Final = re.compile(r"(?i)[a-z]+(?:-[a-z]+)+|accept|cookie|host|origin|range|referer")
+
+
 def is_credential(match: re.Match[str]) -> bool:
     """What stands in an Authorization header, but neither the scheme nor the name of a part."""
     value: str = match[SECRET]
@@ -170,6 +177,18 @@ def is_credential(match: re.Match[str]) -> bool:
     scheme = re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{1,30}", value)
     if scheme and re.match(r"[ ,]+[A-Za-z_]+=", match.string[match.end(SECRET) :][:40]):
         return False
+    # In a list of names of headers the next one follows.
+    if match.string[match.start(SECRET) - 1] == BREAK and _HEADER.fullmatch(value):
+        return False
+    return is_opaque(match)
+
+
+def is_header_value(match: re.Match[str]) -> bool:
+    """What a header with a key holds; in a list, where names stand as well, only a key."""
+    if match[0][: match.start(SECRET) - match.start()].endswith(BREAK):
+        value = match[SECRET]
+        named = slug(value) and not HEX.fullmatch(value) and not UUID.fullmatch(value)
+        return random_looking(value) and not named
     return is_opaque(match)
 
 
@@ -235,6 +254,8 @@ def userinfo(match: re.Match[str]) -> Iterator[tuple[int, int]]:
         yield found.span(SECRET)
 
 
+# Longer than any name without a sign in it.
+_LONG_TOKEN: Final = 40
 _SIGNS: Final = re.compile(r"[!#%^*~?@$&+]")
 
 
@@ -245,7 +266,13 @@ def is_strong_password(match: re.Match[str]) -> bool:
         return False
     if _SIGNS.search(value[1:]):
         return classes(value) >= _ALL_CLASSES
-    return value.isalnum() and three_kinds(match) and len(re.findall(r"[0-9]+", value)) > 2
+    if not value.isalnum():
+        return False
+    runs = len(re.findall(r"[0-9]+", value))
+    long = (
+        len(value) > _LONG_TOKEN and runs >= _DIGIT_RUNS and not re.fullmatch("[0-9a-fA-F]+", value)
+    )
+    return bool(long) or (three_kinds(match) and runs > 2)
 
 
 # The words stand at the start of the blob, or at its end: then most of it was seen from the start.

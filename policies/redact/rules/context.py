@@ -5,12 +5,18 @@ from typing import Final
 from policies.redact.cookies import cookie_values
 from policies.redact.keys import is_random_key, is_service_key
 from policies.redact.rule import CONTEXT, GUESS, SHAPE, Rule
-from policies.redact.rules.checks import basic_credentials, is_credential, is_named_value
+from policies.redact.rules.checks import (
+    basic_credentials,
+    is_credential,
+    is_header_value,
+    is_named_value,
+)
 from policies.redact.rules.grammar import (
     ANY_NAME,
     ARGUMENT,
     FLAG_VALUE,
     NEXT_PARAMETER,
+    PAIRS,
     PASSWORD_WORDS,
     SCHEME,
     SERVICES,
@@ -111,11 +117,11 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:^|[^A-Za-z])basic(?:[ \f+]|%20|\r?\n[ \t])", r"[ \t\f]*(?P<secret>[A-Za-z0-9+/]{6,16384}={0,2})", check=basic_credentials, caseless=True, rank=SHAPE,
          hits=("AUTHORIZATION: basic ZGVwbG95OjJQMnhPSmt1Wnc0",), misses=("basic information about",)),
     Rule("key-header", "secret", "a header that carries a key",
-         r"(?:^|[^A-Za-z0-9/]|\\[nr])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key)(?:\\{0,3}[\"'])?[ \t]?:",
-         rf"[ \t\f]{{0,4}}(?:(?:-H|--header)[ \f]+)?(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_opaque, caseless=True,
-         hits=(f"X-Api-Key: {mix(30)}", f"PRIVATE-TOKEN: {mix(20)}", f"x-amz-security-token: {mix(80)}"), misses=("x-api-key: ${KEY}",)),
+         r"(?:^|[^A-Za-z0-9/]|\\[nr])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key)(?:(?:\\{0,3}[\"'])?[ \t]?:|=?\f|=\[)",
+         rf"[ \t\f]{{0,4}}(?:(?:-H|--header)[ \f]+)?(?:\[\]string\{{|\[[ ]?)?(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_header_value, caseless=True,
+         hits=(f"X-Api-Key: {mix(30)}", f"PRIVATE-TOKEN: {mix(20)}", f"x-amz-security-token: {mix(80)}", f"Host\fh.example.com\fX-Api-Key\f{hexa(32)}\f", f"map[X-Api-Key:[{mix(32)}]]"), misses=("x-api-key: ${KEY}", "x-api-key\fx-request-id\f", "svc.api-key:17|c")),
     Rule("cookie", "session-cookie", "a cookie that opens a session",
-         r"(?:cookie2?(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|\fvalue=\f)|<Cookie[ ])", r"[ ]?\\{0,3}[\"'`]?(?P<secret>[^\n\f\"'`]{3,16384})",
+         r"(?:cookie2?(?:(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|\fvalue=\f)|\\{0,3}[\"'](?:>>)?[ ]?,|\f)|<Cookie[ ])", r"[ ]?(?:<<)?[bBuU]?\\{0,3}[\"'`]?(?P<secret>[^\n\f\"'`]{3,16384})",
          parts=cookie_values, caseless=True, rank=GUESS,
          hits=(f"Cookie: theme=dark; sessionid={mix(32)}", f"Set-Cookie: connect.sid=s%3A{mix(32)}; Path=/"), misses=("Cookie: theme=dark; lang=en",)),
     # URLs and connection strings
@@ -147,7 +153,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("<server><password>Zx81kk2!q</password></server>",), misses=("<password>${env.PW}</password>",)),
     Rule("name-value", "secret", "an object with a name and a value",
          rf"(?:name|key|k|parametername)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_key|_auth|sess|sid|myacinfo|remember|jwt|csrf)[A-Za-z0-9_]{{0,16}})(?:\f|\\{{0,3}}[\"']|[ ]?\n|\\{{1,2}}n|,(?=Parameter))",
-         r"\s{0,24}(?:,|-)?\s{0,24}(?:\f|\\{0,3}[\"'])?(?:value|val|v|parametervalue)\\{0,3}[\"']?\s?[:=]" + VALUE, check=is_named_value, caseless=True,
+         rf"\s{{0,24}}(?:,|-)?\s{{0,24}}{PAIRS}(?:\f|\\{{0,3}}[\"'])?(?:(?:parameter|output)?value|val|v)\\{{0,3}}[\"']?\s?[:=]" + VALUE, check=is_named_value, caseless=True,
          wide=rf"(?:name|key|k)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?{ANY_NAME}(?:\f|\\{{0,3}}[\"']|\n|\\{{1,2}}n|,)",
          hits=('{"name": "DB_PASSWORD", "value": "Zx81kk2!q"}', "name=\fDB_PASSWORD\fvalue=\fZx81kk2!q\f"), misses=('{"name":"PASSWORD_FILE","value":"a12345"}',)),
     Rule("aws-configure", "secret", "aws configure set",

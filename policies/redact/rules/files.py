@@ -43,16 +43,31 @@ def _results(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 _VALUE: Final = re.compile(
     r"\\{0,3}\"value\\{0,3}\"\s*:\s*\\{0,3}\"(?P<secret>(?:[^\"\n\f\\]|\\(?!\")){4,2000})\\{0,3}\""
 )
+# As an object looks once its marks are taken off (`fields.py`).
+_PAIR: Final = r"(?:(?!value=)[\w.-]{1,40}=\f[^\f]{0,200}\f){0,6}"
+_FLAT_AFTER: Final = re.compile(rf"\f{_PAIR}value=\f(?P<secret>[^\f]{{4,2000}})")
+_FLAT_BEFORE: Final = re.compile(rf"(?:\A|\f)value=\f(?P<secret>[^\f]{{4,600}})\f{_PAIR}\Z")
 _SENSITIVE_CHARS: Final = 400
+_FLAT_CHARS: Final = 800
 
 
 def _sensitive(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """The value of an output that is marked as sensitive, before or after the mark."""
-    start, end = match.span()
-    before = match.string.rfind("{", max(0, start - _SENSITIVE_CHARS), start)
-    after = match.string.find("}", end, end + _SENSITIVE_CHARS)
-    low, high = max(before, 0) if before >= 0 else start, after if after >= 0 else end
-    for found in _VALUE.finditer(match.string, low, high):
+    text, (start, end) = match.string, match.span()
+    if "\f" in match[0]:
+        low = max(0, start - _FLAT_CHARS)
+        before, after = _FLAT_BEFORE.search(text[low:start]), _FLAT_AFTER.match(text, end)
+        if before and not placeholder(before[SECRET]):
+            yield low + before.start(SECRET), low + before.end(SECRET)
+        if after and not placeholder(after[SECRET]):
+            yield after.span(SECRET)
+        return
+    first = max(0, start - _SENSITIVE_CHARS)
+    opened = text.rfind("{", first, start)
+    closed = text.find("}", end, end + _SENSITIVE_CHARS)
+    low = opened if opened >= 0 else max(text.rfind("\n", first, start), first)
+    high = closed if closed >= 0 else end
+    for found in _VALUE.finditer(text, low, high):
         if not placeholder(found[SECRET]):
             yield found.span(SECRET)
 
@@ -115,8 +130,8 @@ RULES: Final[tuple[Rule, ...]] = (
          r"random_(?:password|string|bytes)", "", parts=_results, fingerprint=False, rank=GUESS,
          hits=('"type": "random_password", "instances": [{"attributes": {"length": 24, "result": "2S5V2Ob8oH!t"}}]',), misses=('resource "random_password" "db" {\n  length = 16\n}', '"type": "random_password", "result": "<sensitive>"')),
     Rule("sensitive-value", "secret", "an output that is marked as sensitive",
-         r"\"sensitive\\{0,3}\"\s{0,2}:\s{0,2}true", "", parts=_sensitive, fingerprint=False, rank=GUESS,
-         hits=('out: "db_password": {"value": "T1gerX9kk", "type": "string", "sensitive": true}', '"x": {"sensitive": true, "type": "string", "value": "T1gerX9kk"}'), misses=('{"a": {"value": "open"}, "b": {"sensitive": true}}', '"sensitive": true, "value": "(sensitive value)"')),
+         r"(?:sensitive|secret|masked)(?:\\{0,3}\"\s{0,2}:\s{0,2}|=\f)true", "", parts=_sensitive, fingerprint=False, rank=GUESS,
+         hits=('out: "db_password": {"value": "T1gerX9kk", "type": "string", "sensitive": true}', '"x": {"sensitive": true, "type": "string", "value": "T1gerX9kk"}', "x\fsensitive=\ftrue\ftype=\fstring\fvalue=\fT1gerX9kk\f", '"value": "T1gerX9kk", "sensitive": true'), misses=('{"a": {"value": "open"}, "b": {"sensitive": true}}', '"sensitive": true, "value": "(sensitive value)"')),
     Rule("docker-config", "docker-auth", "the logins of registries, in base64",
          r"\.docker(?:configjson|cfg)\\{0,3}[\"']?[=:]", r"[ ]?(?:\\{0,3}[\"']|\f)?(?P<secret>[A-Za-z0-9+/=]{40,65536})", rank=SHAPE,
          hits=(f"data:\n  .dockerconfigjson: eyJhdXRocyI6{mix(80)}",), misses=(".dockerconfigjson: <base64>",)),

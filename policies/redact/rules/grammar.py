@@ -24,15 +24,22 @@ SCHEME: Final = r"(?:[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]|[Tt]oken)"
 _QUOTE_PREFIX: Final = r"(?:[bBrRuUfFnN@$]{1,2}(?=\\{0,3}[\"']))?"
 # What languages and their debug output wrap a string in: Some("…"), aws.String("…"), string(40) "…".
 _WRAPPER: Final = (
-    r"(?:(?:\s{1,16}(?=string\())?string\([0-9]{1,5}\)[ ]|&?(?:(?:Some|Just|Ok|Optional|Secret(?:Str|String|Box)?|Sensitive"
-    r"|Zeroizing|Password|(?:[a-z]{2,8}\.)?(?:String|Str|Ptr|StringPtr)|StringValue|pulumi\.ToSecret|bytes|toCharArray)\(){1,2}(?=\\{0,3}[\"'])|(?:&(?:'static[ ])?)?[A-Za-z][A-Za-z0-9_.<>?\[\]]{0,30}[ ]?=[ ]?(?=\\{0,3}[\"']))?"
+    r"(?:\[\](?:string|byte)[{(](?=\\{0,3}[\"'])|(?:\s{1,16}(?=string\())?string\([0-9]{1,5}\)[ ]|&?(?:(?:Some|Just|Ok|Optional|Secret(?:Str|String|Box)?|Sensitive"
+    r"|Zeroizing|Password|(?:[a-z]{2,8}\.)?(?:String|Str|Ptr|StringPtr)|StringValue|pulumi\.ToSecret|bytes|toCharArray)\(){1,2}(?=\\{0,3}[\"'])|(?:&(?:'static[ ])?)?[A-Za-z][A-Za-z0-9_.<>?!\[\]]{0,30}(?:[ ]\|[ ][A-Za-z]{1,12}){0,2}[ ]?=[ ]?(?:Some\()?(?=\\{0,3}[\"']))?"
+)
+# `password.py:291:5`: a place in a file, which ends the search for a value behind that name.
+_NO_PLACE: Final = (
+    r"(?!(?:(?<=\.[chm]:)|(?<=\.(?:py|go|rs|ts|js|cs|rb|ex|hs|kt|sh|tf|md|cc|mm|vb|pl|ml):)"
+    r"|(?<=\.(?:tsx|jsx|mjs|cjs|cpp|hpp|php|exs|erl|yml|css|xml|sql|txt|ini|vue|lua|kts|bzl|nix|cfg):)"
+    r"|(?<=\.(?:java|yaml|json|toml|scss|html|dart|conf|less):)|(?<=\.(?:swift|scala|proto):))"
+    r"(?:[0-9]{1,6}(?:[:,\s)\"'\f-]|$)|\[[0-9]+,[0-9]+\]))"
 )
 # A block of YAML begins on the line after its sign.
 _BLOCK: Final = r"(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
 # A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
 # Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
 VALUE: Final = (
-    rf"(?:(?<=\.{{4}})\.{{0,80}})?[ \t]{{0,40}}{_COLOUR}{_BLOCK}{_WRAPPER}{_QUOTE_PREFIX}"
+    rf"{_NO_PLACE}(?:(?<=\.{{4}})\.{{0,80}})?[ \t]{{0,40}}{_COLOUR}{_BLOCK}{_WRAPPER}{_QUOTE_PREFIX}"
     r"(?:(?P<whole>\f)|(?P<quote>\\{0,3}[\"'`]|%22))?"
     rf"(?:{SCHEME}(?:[ \t]|%20|\+){{1,4}}|base64:)?"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
@@ -45,6 +52,11 @@ ARGUMENT: Final = (
     r"(?P<secret>(?(whole)[^\f]{1,16384}"
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
     r"|[^\s\"'`]{1,16384})))"
+)
+# Other pairs of the same object, between a name and its value.
+PAIRS: Final = (
+    r"(?:(?:\\{0,3}[\"'])?(?!val)[A-Za-z_]{1,24}(?:\\{0,3}[\"']?\s?[:=]\s?|=\f)[^\n\f,{}]{1,60}"
+    r"(?:,|\f|(?=\n))\s{0,24}){0,4}"
 )
 # What follows a flag and one blank (which may be the border of two arguments).
 FLAG_VALUE: Final = (

@@ -65,8 +65,20 @@ def _printed_named(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     command = match.string[match.start() : found.start()]
     if "<<" in command or " >" in command or not _SECRET_WORD.search(command):
         return
-    if is_generated_word(found) or random_looking(found[SECRET], 12):
+    if is_generated_word(found) or random_looking(found[SECRET], 12) or _scrambled(found[SECRET]):
         yield found.span(SECRET)
+
+
+_LEAST_SCRAMBLED: Final = 12
+_LETTERS_A_RUN: Final = 2.8
+
+
+def _scrambled(value: str) -> bool:
+    """Letters only, in both cases by turns as in no word: a generator may do without digits."""
+    runs, capitals = len(re.findall(r"[a-z]+|[A-Z]+", value)), sum(c.isupper() for c in value)
+    if re.fullmatch(r"[a-z]*(?:[A-Z][a-z]+)+", value) and len(value) >= 3 * capitals:
+        return False
+    return value.isalpha() and len(value) >= _LEAST_SCRAMBLED and len(value) < _LETTERS_A_RUN * runs
 
 
 # Commands that print a secret and nothing else.
@@ -192,7 +204,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("askpass", "password", "what a script for SSH_ASKPASS writes",
          r"(?i:askpass)", "", parts=_echoed, fingerprint=False, rank=GUESS,
          hits=("echo T1gerX9kk > /tmp/askpass.sh; SSH_ASKPASS=/tmp/askpass.sh ssh-add",), misses=("SSH_ASKPASS=/bin/false; echo done",)),
-    Rule("rpc-path", "secret", "the key in the address of a node of a chain",
-         r"(?:alchemy(?:api)?\.(?:com|io)/(?:nft/)?v[0-9]/|infura\.io/(?:ws/)?v3/|quiknode\.pro/|blastapi\.io/|nodereal\.io/v1/|getblock\.io/)", r"(?P<secret>[A-Za-z0-9_-]{16,120})", rank=SHAPE,
-         hits=(f"https://eth-mainnet.g.alchemy.com/v2/{mix(32)}",), misses=("https://docs.alchemy.com/v2/getting-started",)),
+    Rule("rpc-path", "secret", "the key in the address of a node of a chain or of a calendar",
+         r"(?:alchemy(?:api)?\.(?:com|io)/(?:nft/)?v[0-9]/|infura\.io/(?:ws/)?v3/|quiknode\.pro/|blastapi\.io/|nodereal\.io/v1/|getblock\.io/|calendar\.google\.com/calendar/(?:ical|feeds)/[^/\s]{1,120}/private-|outlook\.(?:office365|live|office)\.com/owa/calendar/(?:[^/\s]{1,120}/)?|caldav\.icloud\.com/published/2/)", r"(?P<secret>[A-Za-z0-9_-]{16,120})", rank=SHAPE,
+         hits=(f"https://eth-mainnet.g.alchemy.com/v2/{mix(32)}", f"https://calendar.google.com/calendar/ical/a%40example.com/private-{hexa(32)}/basic.ics"), misses=("https://docs.alchemy.com/v2/getting-started",)),
 )  # fmt: skip
