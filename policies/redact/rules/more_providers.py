@@ -42,7 +42,7 @@ _TABLE: Final = (
     ("valtown-token", "vtwn_", _SIGNS, 20), ("wakatime-key", "waka_", _SIGNS, 36), ("wandb-key", "wandb_v1_", _SIGNS, 60), ("xendit-key", "xnd_production_", _ALL, 50),
     ("zuplo-key", "zpka_", _SIGNS, 36), ("packagist-secret", "packagist_acs_", _HEX, 60), ("packagist-read-token", "packagist_ort_", _HEX, 60), ("packagist-token", "packagist_out_", _HEX, 60),
     ("pydantic-token", "pylf_v1_", _SIGNS, 30), ("retool-token", "retool_01", _ALL, 20), ("supabase-secret", "sb_secret_", _SIGNS, 20), ("trigger-key", "tr_prod_", _ALL, 16),
-    ("trigger-dev-key", "tr_dev_", _ALL, 16), ("trigger-pat", "tr_pat_", _ALL, 24), ("xata-key", "xau_", _SIGNS, 30), ("yandex-key", "AQVN", _SIGNS, 30), ("yandex-oauth", "y0_", _SIGNS, 40),
+    ("trigger-dev-key", "tr_dev_", _ALL, 16), ("trigger-pat", "tr_pat_", _ALL, 24), ("xata-key", "xau_", _SIGNS, 30), ("yandex-key", "AQVN", _SIGNS, 30), ("yandex-oauth", "y0_", _SIGNS, 40), ("yandex-oauth-one", "y1_", _SIGNS, 40), ("yandex-oauth-two", "y2_", _SIGNS, 40), ("yandex-oauth-three", "y3_", _SIGNS, 40),
     ("helicone-key", "sk-helicone-", _SIGNS, 20), ("pagerduty-token", "pdus+_", _SIGNS, 20), ("pagerduty-eu-token", "pdeu+_", _SIGNS, 20), ("buildkite-job", "bkaj_", _SIGNS, 40), ("buildkite-registry", "bkar_", _SIGNS, 40),
     ("buildkite-packages", "bkpt_", _SIGNS, 40), ("buildkite-portal", "bkps_", _SIGNS, 30), ("workato-token", "wrkaus-eyJ", "[A-Za-z0-9._-]", 60), ("workato-any-token", "wrka-eyJ", "[A-Za-z0-9._-]", 60),
     ("stytch-secret", "secret-live-", _SIGNS, 30), ("stytch-test-secret", "secret-test-", _SIGNS, 30), ("mercury-full-token", "secret-token:", _SIGNS, 20), ("ebay-secret", "PRD-", _HEX, 12),
