@@ -44,6 +44,11 @@ def _all_kinds(match: re.Match[str]) -> bool:
     return all(re.search(kind, match[SECRET]) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
 
 
+def _lettered(match: re.Match[str]) -> bool:
+    """Hex that is no number."""
+    return re.search(r"[a-f]", match[SECRET]) is not None
+
+
 def _stellar_seed(match: re.Match[str]) -> bool:
     """The last two bytes are the CRC of the others."""
     raw = base64.b32decode(match[SECRET])
@@ -107,7 +112,7 @@ RULES: Final[tuple[Rule, ...]] = (
           more=(f"{mix(76)}+ASt{mix(5)}Q==", f"{mix(42)}AzSeA{mix(5)}", f"{mix(42)}+ACRA{mix(5)}", f"{mix(44)}AzFu{mix(5)}Q==")),
     _open("alibaba-sts-key", r"STS\.", _ALL, 20, three_kinds), _open("alibaba-sts-token", "CAIS", _B64, 140, three_kinds), _open("volcengine-key", "AKLT", _SIGNS, 36, three_kinds),
     _exact("aws-appsync-key", "da2-", _LOWER, 26, _lower_mixed), _form("amazon-mws-key", rf"amzn\.mws\.(?P<secret>{_UUID}", _CLOSED, f"amzn.mws.{uuid()}"), _open("amazon-client-secret", r"amzn1\.oa2-cs\.v1\.", _HEX, 40),
-    _form("akamai-token", r"akab-[a-z0-9]{16}-[a-z0-9]{16}", r")(?![a-z0-9.])", f"akab-{hexa(16)}-{hexa(16)}", f"https://akab-{hexa(16)}-{hexa(16)}.luna.example.net"),
+    _form("akamai-token", r"akab-[a-z0-9]{16}-[a-z0-9]{16}", r")(?![a-z0-9])(?!\.luna\.)", f"akab-{hexa(16)}-{hexa(16)}", f"https://akab-{hexa(16)}-{hexa(16)}.luna.example.net"),
     _exact("backblaze-key", "K00[0-9]", _B64, 27), _open("tigris-secret", "tsec_", _SIGNS, 40), _open("qovery-token", "qov_", "[A-Za-z0-9_]", 40), _open("dnsimple-token", "dnsimple_[aou]_", _ALL, 24),
     _exact("porkbun-key", "[sp]k1_", _HEX, 64, not_words), _form("godaddy-key", r"sso-key[ \f](?P<secret>[A-Za-z0-9_]{20}", r"[A-Za-z0-9_]{0,60}:[A-Za-z0-9_]{16,40})", f"sso-key {mix(33)}_{mix(22)}:{mix(22)}"),
     _form("cloudflare-tunnel-token", r"eyJhIjoi[A-Za-z0-9+/_-]{80}", "[A-Za-z0-9+/_=-]{0,400})", f"eyJhIjoi{mix(150)}"),
@@ -119,7 +124,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _open("portainer-token", "ptr_", "[A-Za-z0-9+/=]", 40, three_kinds), _form("truenas-key", "[0-9]{1,6}-(?P<secret>[A-Za-z0-9]{64}", _CLOSED, f"1-{mix(64)}", check=three_kinds),
     _open("palo-alto-key", "LUFRPT", "[A-Za-z0-9+/=]", 40), _open("logicmonitor-token", "lm[ab]_", "[A-Za-z0-9+/=]", 60, three_kinds), _form("censys-token", "censys_[A-Za-z0-9]{8}_[A-Za-z0-9]{16}", "[A-Za-z0-9]{0,40})", f"censys_{mix(8)}_{mix(24)}"),
     # Building and code
-    _exact("jenkins-token", "11", _HEX, 32, not_words), _exact("phabricator-token", "(?:api|cli)-", _LOWER, 28, _lower_mixed), _form("nexus-npm-token", rf"NpmToken\.(?P<secret>{_UUID}", _CLOSED, f"NpmToken.{uuid()}"),
+    _exact("jenkins-token", "11", _HEX, 32, _lettered), _exact("phabricator-token", "(?:api|cli)-", _LOWER, 28, _lower_mixed), _form("nexus-npm-token", rf"NpmToken\.(?P<secret>{_UUID}", _CLOSED, f"NpmToken.{uuid()}"),
     _form("youtrack-token", r"perm[:-](?P<secret>[A-Za-z0-9+/=]{4}", r"[A-Za-z0-9+/=]{0,100}\.[A-Za-z0-9+/=-]{1,100}\.[A-Za-z0-9]{24,40})", f"perm:{mix(14)}.{mix(8)}=.{mix(30)}", check=three_kinds),
     _form("dependency-track-key", "odt_(?:[A-Za-z0-9]{8}_)?[A-Za-z0-9]{32}", _CLOSED, f"odt_{mix(32)}"), _open("deno-deploy-token", "ddw_", _ALL, 36), _open("chromatic-token", "chpt_", _LOWER, 12), _open("argos-token", "argos_", _HEX, 40),
     _open("honeybadger-token", "hbp_", _ALL, 32), _open("sourcegraph-key", "(?:slk_|sgamp_user_)", "[A-Za-z0-9_]", 40), _open("codesandbox-token", "csb_v1_", _SIGNS, 30), _open("plane-token", "plane_api_", _HEX, 32),
@@ -127,7 +132,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _form("gitlab-mail-token", r"incoming\+[A-Za-z0-9._-]{1,200}-(?P<secret>[A-Za-z0-9_-]{20}", r"[A-Za-z0-9_-]{0,12})-(?:issue|merge)", f"incoming+acme-app-1234-{mix(25).lower()}-issue@h.example", wide=r"incoming\+[A-Za-z0-9._-]{12}"),
     _open("chief-tools-token", "ct[par]_", _ALL, 32, three_kinds), _open("snyk-service-token", r"snyk_sat\.", "[A-Za-z0-9._-]", 40), _form("v0-key", "v1:(?P<secret>[A-Za-z0-9]{24}:[A-Za-z0-9]{24}", _CLOSED, f"v1:{mix(24)}:{mix(24)}", check=three_kinds),
     _form("convex-key", r"(?:prod|dev|preview|project):[a-z0-9:-]{1,80}\|(?P<secret>[A-Za-z0-9+/=]{32}", r"[A-Za-z0-9+/=]{0,400})", f"prod:happy-animal-123|{mix(80)}"), _form("django-key", r"django-insecure-[A-Za-z0-9!@#$%^&*(_=+)-]{24}", "[A-Za-z0-9!@#$%^&*(_=+)-]{0,60})", f"django-insecure-#2(x{mix(40)}"),
-    _form("laravel-key", r"base64:(?P<secret>[A-Za-z0-9+/]{43}=", r")(?![A-Za-z0-9+/=])", f"base64:{mix(43)}=", check=three_kinds), _form("sanctum-token", r"[0-9]{1,9}\|(?P<secret>[A-Za-z0-9]{40}", r"[A-Za-z0-9]{0,8})(?![A-Za-z0-9])", f"12|{mix(40)}", check=three_kinds),
+    _form("laravel-key", r"base64:(?P<secret>[A-Za-z0-9+/]{43}=", r")(?![A-Za-z0-9+=])", f"base64:{mix(43)}=", check=three_kinds), _form("sanctum-token", r"[0-9]{1,9}\|(?P<secret>[A-Za-z0-9]{40}", r"[A-Za-z0-9]{0,8})(?![A-Za-z0-9])", f"12|{mix(40)}", check=three_kinds),
     _form("stripe-client-secret", "(?:pi|seti|cs|src)_[A-Za-z0-9]{8,80}_secret_(?P<secret>[A-Za-z0-9]{16}", r"[A-Za-z0-9]{0,80})", f"seti_{mix(24)}_secret_{mix(25)}", wide="_secret_[A-Za-z0-9]{12}"),
     # Models and agents
     _form("fal-key", rf"{_UUID}:[0-9a-f]{{32}}", _CLOSED, f"{uuid()}:{hexa(32)}", wide="-[0-9a-fA-F]{12}:[0-9a-f]{12}"), _form("deepl-key", rf"{_UUID}:fx", _CLOSED, f"{uuid()}:fx", wide="[0-9a-fA-F]{12}:fx"),
@@ -153,7 +158,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _open("paddle-other-key", "pdl_(?:sdbx_apikey|ntfset)_", _SIGNS, 30), _open("polar-other-token", "polar_(?:rt|cs|ci|whs|oas|ort)_", _SIGNS, 20), _open("persona-test-key", "persona_sandbox_", _SIGNS, 20), _open("onfido-test-token", r"api_sandbox\.", _SIGNS, 20),
     _form("circle-key", "(?:LIVE|TEST|SAND)_API_KEY:(?P<secret>[0-9a-f]{32}", "(?::[0-9a-f]{32})?)", f"LIVE_API_KEY:{hexa(32)}:{hexa(32)}"), _form("sumsub-token", r"(?:prd|sbx):(?P<secret>[A-Za-z0-9]{24}\.[A-Za-z0-9]{32}", _CLOSED, f"prd:{mix(24)}.{mix(32)}"),
     _form("adyen-key", "AQ[EF][A-Za-z]hm[A-Za-z0-9+/]{40}", "[A-Za-z0-9+/=-]{0,300})", f"AQEyhmfx{mix(80)}==-{mix(43)}=-{mix(16)}"), _open("klarna-key", "klarna_(?:live|test)_api_", "[A-Za-z0-9!?()*/_-]", 40), _open("revolut-token", "oa_(?:prod|sand)_", _SIGNS, 32), _open("aftership-token", "asat_", _HEX, 32),
-    _open("kit-key", "kit_", _HEX, 32), _open("orbit-token", "obu_", _ALL, 36, three_kinds), _open("dvc-studio-token", "isat_", _ALL, 36, three_kinds), _open("sindri-key", "sindri_", _ALL, 28), _open("lightspeed-token", "lsxs_[pa]t_", _ALL, 30), _open("radar-key", "prj_(?:live|test)_sk_", _HEX, 36), _form("mapillary-token", r"MLY\|[0-9]{10,20}\|(?P<secret>[0-9a-f]{32}", _CLOSED, f"MLY|{digits(16)}|{hexa(32)}"), _form("imagekit-key", "private_[A-Za-z0-9+/]{27}=", _CLOSED, f"private_{mix(27)}=", check=three_kinds),
+    _open("kit-key", "kit_", _HEX, 32), _open("orbit-token", "obu_", _ALL, 36, three_kinds), _open("dvc-studio-token", "isat_", _ALL, 36, three_kinds), _open("sindri-key", "sindri_", _ALL, 28), _open("tolgee-token", "tgpa[tk]_", _LOWER, 40), _open("testkube-key", "tkc(?:api|agnt|sys)_", _HEX, 24), _exact("dub-key", "dub_", _ALL, 24), _form("seam-key", "seam_[A-Za-z0-9]{4,24}_[A-Za-z0-9]{20}", "[A-Za-z0-9]{0,40})", f"seam_{mix(8)}_{mix(24)}", check=three_kinds), _exact("warpstream-key", "aks_", _HEX, 64, not_words), _open("teamwork-token", r"tkn\.v1_", "[A-Za-z0-9=]", 50), _open("bannerbear-key", "bb_(?:pr|ma)_", _ALL, 24, three_kinds), _form("voiceflow-key", r"VF\.(?:DM|WS)\.[0-9a-f]{24}\.", "[A-Za-z0-9]{10,24})", f"VF.DM.{hexa(24)}.{mix(16)}"), _form("robinhood-key", f"rh-api-{_UUID}", _CLOSED, f"rh-api-{uuid()}"), _open("salad-key", "salad_cloud_user_", _ALL, 40), _open("mappedin-secret", "mis_", _ALL, 51, three_kinds), _exact("coderabbit-key", "cr-", _HEX, 58, not_words), _form("pipedream-host", r"(?P<secret>e[on][a-z0-9]{10,30}", r")(?=\.m\.pipedream\.net)", f"eo{mix(15).lower()}.m.pipedream.net"), _open("lightspeed-token", "lsxs_[pa]t_", _ALL, 30), _open("radar-key", "prj_(?:live|test)_sk_", _HEX, 36), _form("mapillary-token", r"MLY\|[0-9]{10,20}\|(?P<secret>[0-9a-f]{32}", _CLOSED, f"MLY|{digits(16)}|{hexa(32)}"), _form("imagekit-key", "private_[A-Za-z0-9+/]{27}=", _CLOSED, f"private_{mix(27)}=", check=three_kinds),
     _form("close-key", r"api_[A-Za-z0-9]{18,26}\.[A-Za-z0-9]{18}", r"[A-Za-z0-9]{0,8})(?![A-Za-z0-9])", f"api_{mix(22)}.{mix(22)}", check=three_kinds),
     # Data, content and people
     _open("elastic-service-token", "AAEAAWVsYXN0aWMv", "[A-Za-z0-9+/=]", 20), _open("crunchy-key", "cbkey_", _ALL, 30), _open("materialize-password", "mzp_", _HEX, 60), _exact("yandex-static-key", "YC", _SIGNS, 38), _exact("fauna-secret", "fnA[A-Z]", _SIGNS, 36), _open("hex-token", "hxt[pw]_", _HEX, 60), _form("metabase-key", "mb_[A-Za-z0-9+/]{43}=", _CLOSED, f"mb_{mix(43)}="),
