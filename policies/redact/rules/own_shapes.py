@@ -7,7 +7,6 @@ from typing import Final
 from policies.redact.rule import EDGE, PROVIDER, SECRET, Check, Rule
 from policies.redact.rules.checks import base58check, not_words, three_kinds
 from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
-from policies.redact.values import classes
 
 _ALL, _SIGNS, _HEX, _LOWER, _B64 = (
     "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-f]", "[a-z0-9]", "[A-Za-z0-9+/]",
@@ -25,16 +24,9 @@ def _lower_mixed(match: re.Match[str]) -> bool:
     return runs >= _FEW_RUNS and not re.fullmatch(r"[0-9a-f]+", value)
 
 
-def _all_kinds_behind_dot(match: re.Match[str]) -> bool:
-    """The longer part is mixed: no hash in the name of a bundle."""
-    short, _, long = match[SECRET].partition(".")
-    runs = len(re.findall(r"[0-9]+", long))
-    return classes(short) > 1 and classes(long) > 2 and runs >= _FEW_RUNS
-
-
 def _mixed_groups(match: re.Match[str]) -> bool:
     """Groups that are neither words nor numbers, such as no text has one after the other."""
-    groups = re.split(r"[ -]", match[SECRET])
+    groups = match[SECRET].split("-")
     mixed = sum(not re.fullmatch(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", group) for group in groups)
     return mixed >= _MIXED_GROUPS and three_kinds(match)
 
@@ -136,7 +128,6 @@ RULES: Final[tuple[Rule, ...]] = (
     _form("stripe-client-secret", "(?:pi|seti|cs|src)_[A-Za-z0-9]{8,80}_secret_(?P<secret>[A-Za-z0-9]{16}", r"[A-Za-z0-9]{0,80})", f"seti_{mix(24)}_secret_{mix(25)}", wide="_secret_[A-Za-z0-9]{12}"),
     # Models and agents
     _form("fal-key", rf"{_UUID}:[0-9a-f]{{32}}", _CLOSED, f"{uuid()}:{hexa(32)}", wide="-[0-9a-fA-F]{12}:[0-9a-f]{12}"), _form("deepl-key", rf"{_UUID}:fx", _CLOSED, f"{uuid()}:fx", wide="[0-9a-fA-F]{12}:fx"),
-    _form("baseten-key", r"[A-Za-z0-9]{8}\.[A-Za-z0-9]{32}", _CLOSED, f"{mix(8)}.{mix(32)}", f"bundle12.{hexa(32)}", check=_all_kinds_behind_dot, wide=r"[A-Za-z0-9]{8}\.[A-Za-z0-9]{20}"),
     _open("turbopuffer-key", "tpuf_", _ALL, 28), _open("braintrust-token", "bt-st-", _ALL, 40), _exact("retell-key", "key_", _HEX, 28, not_words), _open("scrapfly-key", "scp-(?:live|test)-", _HEX, 32), _exact("openai-session", "sess-", _ALL, 40),
     _open("kaggle-token", "KGAT_", _HEX, 32), _open("openpipe-key", "opk_", _HEX, 36), _open("glhf-key", "glhf_", _HEX, 32), _form("chutes-key", r"cpk_[0-9a-f]{32}\.", r"[A-Za-z0-9.]{0,100})", f"cpk_{hexa(32)}.{hexa(32)}.{mix(32)}"),
     _form("baidu-key", "bce-v3/ALTAK-[A-Za-z0-9]{16}", "[A-Za-z0-9/]{0,80})", f"bce-v3/ALTAK-{mix(21)}/{hexa(40)}"), _exact("upstage-key", "up_", _ALL, 29), _exact("nomic-key", "nk-", _SIGNS, 43), _open("mixedbread-key", "mxb_", _ALL, 24),
@@ -170,7 +161,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _form("google-auth-code", "4/0A[A-Za-z0-9_-]{40}", "[A-Za-z0-9_-]{0,80})", f"4/0A{mix(70)}", check=three_kinds), _form("microsoft-refresh-token", r"[01]\.A[A-Za-z0-9_-]{20}", r"[A-Za-z0-9_-]{0,200}\.Ag[A-Za-z0-9_-]{40,4096})", f"0.A{mix(80)}.AgABAAEAAAD{mix(200)}"),
     _form("microsoft-live-token", r"M\.[CR][0-9]{1,4}_[A-Z0-9]{2,4}\.[A-Za-z0-9.!*$_-]{40}", "[A-Za-z0-9.!*$_-]{0,2000})", f"M.C105_BAY.0.U.-{mix(200)}"), _open("salesforce-refresh-token", "5Aep", "[A-Za-z0-9._]", 60, three_kinds),
     _form("dropbox-long-token", "[A-Za-z0-9_-]{11}A{10}[A-Za-z0-9_=-]{43}", _CLOSED, f"{mix(11)}{'A' * 10}{mix(43)}", check=three_kinds, wide="A{10}[A-Za-z0-9_=-]{12}"),
-    _open("ory-token", "(?:ory|authelia)_(?:pat|at|rt|ac|st|apikey|wak|wat)_", "[A-Za-z0-9_.-]", 24), _form("app-password", "[A-Za-z0-9]{4}(?: [A-Za-z0-9]{4}){5}", _CLOSED, "1lDj SRVL WqfZ e4FB 3MWQ I8Vf", "0a1B This Read 1024 Word 2048", check=_mixed_groups, wide="[A-Za-z0-9]{4} [A-Za-z0-9]{4} [A-Za-z0-9]{4} [A-Za-z0-9]{4} [A-Za-z0-9]{4} [A-Za-z0-9]{4}"),
+    _open("ory-token", "(?:ory|authelia)_(?:pat|at|rt|ac|st|apikey|wak|wat)_", "[A-Za-z0-9_.-]", 24),
     _form("nextcloud-password", "[A-Za-z0-9]{5}(?:-[A-Za-z0-9]{5}){4}", _CLOSED, "Jwg1S-PN5Jj-IWPxx-yA40j-tT1Sv", "W269N-WFGWX-YVC9B-4J6C9-T83GX", check=_mixed_groups),
     # Coins and signed tokens
     _open("alchemy-key", "alcht_", _ALL, 28), _open("quicknode-key", "QN_", _HEX, 32), _form("tatum-key", "t-[0-9a-f]{24}-[0-9a-f]{24}", _CLOSED, f"t-{hexa(24)}-{hexa(24)}"), _exact("blockfrost-key", "(?:mainnet|preprod|preview|testnet)", _ALL, 32), _open("sui-key", "suiprivkey1", _LOWER, 50), _open("aptos-key", "(?:ed25519|secp256k1)-priv-0x", _HEX, 60),
