@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Callable
 from typing import Final
 
 from policies.redact.rule import EDGE, PROVIDER, SECRET, Check, Rule
@@ -62,7 +63,10 @@ def _first(prefix: str) -> str:
     return re.sub(r"\[(.)[^\]]*\]", r"\1", chosen).replace("\\", "")
 
 
-_SAMPLE: Final = {_HEX: hexa, _LOWER: lambda size: mix(size).lower()}
+_SAMPLE: Final[dict[str, Callable[[int], str]]] = {
+    _HEX: hexa,
+    _LOWER: lambda size: mix(size).lower(),
+}
 
 
 def _open(kind: str, prefix: str, letters: str, least: int, check: Check = not_words) -> Rule:
