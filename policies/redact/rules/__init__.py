@@ -11,6 +11,7 @@ from policies.redact.rules import (
     context,
     files,
     more_providers,
+    own_shapes,
     pem,
     printed,
     protocols,
@@ -22,7 +23,7 @@ from policies.redact.rules import (
 )
 
 ALL_RULES: Final[tuple[Rule, ...]] = (
-    *providers.RULES, *more_providers.RULES, *pem.RULES, *context.RULES, *tools.RULES,
+    *providers.RULES, *more_providers.RULES, *own_shapes.RULES, *pem.RULES, *context.RULES, *tools.RULES,
     *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *told.RULES, *shown.RULES,
 )  # fmt: skip
 

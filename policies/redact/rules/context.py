@@ -25,7 +25,7 @@ from policies.redact.rules.grammar import (
     TOKEN_WORDS,
     VALUE,
 )
-from policies.redact.rules.samples import hexa, mix
+from policies.redact.rules.samples import hexa, mix, uuid
 from policies.redact.values import (
     is_argv_password,
     is_argv_token,
@@ -103,9 +103,9 @@ RULES: Final[tuple[Rule, ...]] = (
          misses=("kubectl --token-file /var/run/secrets/x get token", "--token <token> --model", "git commit --secret-scanning enabled")),
     # Headers
     Rule("authorization", "authorization", "Authorization in any case and scheme",
-         r"authorization(?:\\{0,3}[\"'])?\]?[ \t]{0,3}(?:[:=]|%3A|\fvalue=\f|\f|[ ]\\{0,3}[\"'])", rf"{_BLANK}{{0,4}}(?:-H{_BLANK}+|--header{_BLANK}+)?(?:\\{{0,3}}[\"'])?(?:(?:{_SCHEME}|[a-z][a-z0-9-]{{1,30}}(?={_BLANK}+[a-z0-9+/=._~:-]{{16}})){_BLANK}+)?(?:token=)?(?:[a-z0-9_.-]{{1,64}}:(?=[a-z0-9+/]{{16}}))?{_HEADER_VALUE}",
+         r"authorization(?:\\{0,3}[\"'])?\]?[ \t]{0,3}(?:[:=]|%3A|\fvalue=\f|\f|[ ]\\{0,3}[\"'])", rf"{_BLANK}{{0,4}}(?:-H{_BLANK}+|--header{_BLANK}+)?(?:\\{{0,3}}[\"'])?(?:{_SCHEME}{_BLANK}+|[a-z][a-z0-9-]{{1,30}}[ \t]+(?!https?:|-)(?=[a-z0-9+/=._~:-]{{16}}))?(?:token=)?(?:[a-z0-9_.-]{{1,64}}:(?=[a-z0-9+/]{{16}}))?{_HEADER_VALUE}",
          check=is_credential, caseless=True, rank=SHAPE,
-         hits=(f"AUTHORIZATION: BEARER {mix(40)}", f"Proxy-Authorization: Basic {mix(16)}", f"curl\f-H\fAuthorization:\f-H\fBearer {mix(30)}"),
+         hits=(f"AUTHORIZATION: BEARER {mix(40)}", f"Proxy-Authorization: Basic {mix(16)}", f"curl\f-H\fAuthorization:\f-H\fBearer {mix(30)}", f"curl\f-H\fAuthorization: {mix(28)}\fhttps://h.example/x"),
          misses=("Authorization: Bearer $TOKEN", "Authorization: Bearer ${{ secrets.X }}", "Authorization: Bearer [REDACTED] x")),
     Rule("authorization-parts", "signature", "the proof in an Authorization header of several parts",
          r"authorization[^\n\f]{0,400}[ ,](?:signature|response|mac|oauth_signature|oauth_token)=", r"\\{0,3}[\"']?(?P<secret>[A-Za-z0-9+/=%_-]{8,4096})", caseless=True, rank=SHAPE,
@@ -117,9 +117,9 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:^|[^A-Za-z])basic(?:[ \f+]|%20|\r?\n[ \t])", r"[ \t\f]*(?P<secret>[A-Za-z0-9+/]{6,16384}={0,2})", check=basic_credentials, caseless=True, rank=SHAPE,
          hits=("AUTHORIZATION: basic ZGVwbG95OjJQMnhPSmt1Wnc0",), misses=("basic information about",)),
     Rule("key-header", "secret", "a header that carries a key",
-         r"(?:^|[^A-Za-z0-9/]|\\[nr])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key)(?:(?:\\{0,3}[\"'])?[ \t]?:|=?\f|=\[)",
+         r"(?:^|[^A-Za-z0-9/]|\\[nr])(?:x-[a-z0-9-]{0,30}(?:key|token|secret|auth|signature|password)|private-token|job-token|dd-api-key|dd-application-key|ocp-apim-subscription-key|xi-api-key|x-goog-api-key|cf-access-client-secret|x-functions-key|x-master-key|apikey|api-key|x-jfrog-art-api|x-vercel-protection-bypass|x-origin-verify|x-honeycomb-team|x-registry-config|fastly-key|rest-key|jenkins-crumb)(?:(?:\\{0,3}[\"'])?[ \t]?:|\fvalue=\f|=?\f|=\[)",
          rf"[ \t\f]{{0,4}}(?:(?:-H|--header)[ \f]+)?(?:\[\]string\{{|\[[ ]?)?(?:\\{{0,3}}[\"'])?{_HEADER_VALUE}", check=is_header_value, caseless=True,
-         hits=(f"X-Api-Key: {mix(30)}", f"PRIVATE-TOKEN: {mix(20)}", f"x-amz-security-token: {mix(80)}", f"Host\fh.example.com\fX-Api-Key\f{hexa(32)}\f", f"map[X-Api-Key:[{mix(32)}]]"), misses=("x-api-key: ${KEY}", "x-api-key\fx-request-id\f", "svc.api-key:17|c")),
+         hits=(f"X-Api-Key: {mix(30)}", f"PRIVATE-TOKEN: {mix(20)}", f"x-amz-security-token: {mix(80)}", f"Host\fh.example.com\fX-Api-Key\f{hexa(32)}\f", f"map[X-Api-Key:[{mix(32)}]]", f'{{"X-Exa-Key":"{uuid()}"}}', f"-H X-JFrog-Art-Api: {mix(40)}"), misses=("x-api-key: ${KEY}", "x-api-key\fx-request-id\f", "svc.api-key:17|c")),
     Rule("cookie", "session-cookie", "a cookie that opens a session",
          r"(?:cookie2?(?:(?:\\{0,3}[\"'])?[ \t]{0,3}(?:[:=]|\fvalue=\f)|\\{0,3}[\"'](?:>>)?[ ]?,|\f)|<Cookie[ ])", r"[ ]?(?:<<)?[bBuU]?\\{0,3}[\"'`]?(?P<secret>[^\n\f\"'`]{3,16384})",
          parts=cookie_values, caseless=True, rank=GUESS,

@@ -205,6 +205,6 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?i:askpass)", "", parts=_echoed, fingerprint=False, rank=GUESS,
          hits=("echo T1gerX9kk > /tmp/askpass.sh; SSH_ASKPASS=/tmp/askpass.sh ssh-add",), misses=("SSH_ASKPASS=/bin/false; echo done",)),
     Rule("rpc-path", "secret", "the key in the address of a node of a chain or of a calendar",
-         r"(?:alchemy(?:api)?\.(?:com|io)/(?:nft/)?v[0-9]/|infura\.io/(?:ws/)?v3/|quiknode\.pro/|blastapi\.io/|nodereal\.io/v1/|getblock\.io/|calendar\.google\.com/calendar/(?:ical|feeds)/[^/\s]{1,120}/private-|outlook\.(?:office365|live|office)\.com/owa/calendar/(?:[^/\s]{1,120}/)?|caldav\.icloud\.com/published/2/)", r"(?P<secret>[A-Za-z0-9_-]{16,120})", rank=SHAPE,
+         r"(?:alchemy(?:api)?\.(?:com|io)/(?:nft/)?v[0-9]/|infura\.io/(?:ws/)?v3/|quiknode\.pro/|blastapi\.io/|nodereal\.io/v1/|getblock\.io/|rpc\.ankr\.com/[a-z0-9_-]{1,40}/|(?:p2pify|chainstack)\.com/|gateway\.tenderly\.co/|calendar\.google\.com/calendar/(?:ical|feeds)/[^/\s]{1,120}/private-|outlook\.(?:office365|live|office)\.com/owa/calendar/(?:[^/\s]{1,120}/)?|caldav\.icloud\.com/published/2/)", r"(?P<secret>[A-Za-z0-9_-]{16,120})", rank=SHAPE,
          hits=(f"https://eth-mainnet.g.alchemy.com/v2/{mix(32)}", f"https://calendar.google.com/calendar/ical/a%40example.com/private-{hexa(32)}/basic.ics"), misses=("https://docs.alchemy.com/v2/getting-started",)),
 )  # fmt: skip

@@ -125,12 +125,12 @@ RULES: Final[tuple[Rule, ...]] = (
     # Payments
     _token("stripe-key", "Stripe secret or restricted key", "(?:sk|rk)_(?:live|test|prod)_", _A, 10, f"sk_test_{mix(99)}"),
     _token("webhook-secret", "Stripe or Svix webhook secret", "whsec_", "[A-Za-z0-9+/=]", 20, f"whsec_{mix(32)}"),
-    _token("square-token", "Square", "(?:sq0(?:atp|csp)-|EAAAE|EAAAl)", _D, 22, f"sq0atp-{mix(22)}"),
+    _token("square-token", "Square", "(?:sq0(?:atp|csp|csb)-|EAAAE|EAAAl)", _D, 22, f"sq0atp-{mix(22)}"),
     _token("paypal-token", "PayPal or Braintree", r"access_token\$(?:production|sandbox)\$", r"[a-z0-9$]", 30, f"access_token$production${hexa(16)}${hexa(32)}"),
     _shape("plaid-token", "Plaid", f"access-(?:sandbox|development|production)-{_UUID}", "", f"access-sandbox-{uuid()}"),
     _token("razorpay-key", "Razorpay", "rzp_(?:live|test)_", _A, 14, f"rzp_live_{mix(14)}"),
     _token("flutterwave-key", "Flutterwave", "FLWSECK(?:_TEST)?-", _A, 12, f"FLWSECK-{hexa(32)}-X"),
-    _token("shopify-token", "Shopify", "shp(?:at|ca|pa|ss|tka)_", "[A-Fa-f0-9]", 24, f"shpat_{hexa(32)}"),
+    _token("shopify-token", "Shopify", "shp(?:at|ca|pa|ss|tka|ua|it)_", "[A-Fa-f0-9]", 24, f"shpat_{hexa(32)}"),
     # Packages and images
     _token("npm-token", "npm", "npm_", _A, 30, f"npm_{mix(36)}"),
     _token("pypi-token", "PyPI", "pypi-", _D, 40, f"pypi-AgEIcHlwaS5vcmc{mix(150)}"),
@@ -149,7 +149,7 @@ RULES: Final[tuple[Rule, ...]] = (
     # Work tools
     _token("atlassian-token", "Atlassian", "AT(?:ATT3|CTT3)", "[A-Za-z0-9_=-]", 40, f"ATATT3xFfGF0{mix(170)}=7BD2A9F0"),
     _token("notion-token", "Notion", "(?:ntn_|secret_)", _A, 40, f"ntn_{mix(46)}"),
-    _token("linear-key", "Linear", "lin_(?:api|oauth)_", _A, 24, f"lin_api_{mix(40)}"),
+    _token("linear-key", "Linear", "lin_(?:api|oauth|wh)_", _A, 24, f"lin_api_{mix(40)}"),
     _token("figma-token", "Figma", "fig[dour]_", _D, 24, f"figd_{mix(40)}"),
     _shape("airtable-token", "Airtable", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{24}", f"{_H}*", f"pat{mix(14)}.{hexa(64)}"),
     _token("clickup-token", "ClickUp", "pk_[0-9]{5,10}_", _U, 24, f"pk_{digits(8)}_{upper(32)}", "pk_core_table_compile"),
@@ -166,7 +166,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _shape("newrelic-license", "New Relic license key", "[0-9a-fA-F]{30,36}(?:FFFF)?NRAL", "", f"{hexa(36)}NRAL"),
     _token("grafana-cloud-token", "Grafana Cloud", "glc_", "[A-Za-z0-9+/=_]", 32, f"glc_eyJ{mix(80)}"),
     _token("grafana-token", "Grafana", "glsa_", _W, 24, f"glsa_{mix(32)}_{hexa(8)}"),
-    _token("sentry-token", "Sentry", "sntry[su]_", "[A-Za-z0-9+/=_.]", 30, f"sntrys_eyJ{mix(120)}"),
+    _token("sentry-token", "Sentry", "sntry[sui]_", "[A-Za-z0-9+/=_.]", 30, f"sntrys_eyJ{mix(120)}"),
     _token("datadog-app-key", "Datadog", "dd(?:app|api|pat)_", _A, 24, f"ddapp_{mix(34)}"),
     _token("honeycomb-key", "Honeycomb", "hc[abx][ilm]k_", "[a-z0-9]", 30, f"hcaik_01{hexa(56)}"),
     _token("dynatrace-token", "Dynatrace", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.", _U, 40, f"dt0c01.{upper(24)}.{upper(56)}{upper(8)}"),
@@ -191,5 +191,5 @@ RULES: Final[tuple[Rule, ...]] = (
     # The usual dozen of letters would see every hash.
     replace(_shape("bitcoin-wif", "Bitcoin private key", _after(f"[5KL]{_WIF}{{50}}"), f"{_WIF}?",
                    "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", check=base58check), wide=f"[5KL]{_WIF}{{50}}"),
-    _token("bip32-key", "extended private key", "[xyz]prv", _A, 100, f"xprv{mix(107)}"),
+    _token("bip32-key", "extended private key", "[tuvxyzUVYZ]prv", _A, 100, f"xprv{mix(107)}"),
 )  # fmt: skip
