@@ -32,6 +32,7 @@ _WRAPPED: Final = re.compile(
     "|(=\r?\n|\\\\\r?\n|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
     "|(\\\\?[\"'][ ]?,[ ]?\\\\?[\"'])|\\\\(1[0-7]{2})"
     '|\\\\(["\'/\\\\])|("?[ \\t]a[0-9]{1,3}=")|&(lt|gt|quot|amp|#34|#39|#x3[dD]);'
+    r"|(\\?[\"'][ ]?[\])])"
 )
 
 
@@ -82,9 +83,13 @@ def unwrapped(view: View) -> View | None:
     """The view with escapes, line folds and colours taken off; None if it has none."""
     pieces: list[str] = []
     origin: list[int] = []
-    last = 0
+    last, listed = 0, False
     for match in _WRAPPED.finditer(view.text):
         if match[3] and match[3][0] == "=" and _padding(view.text, match):
+            continue
+        listed = listed or bool(match[4])
+        # The end of a list ends its last argument; elsewhere such a sign may be part of a value.
+        if match[9] and not listed:
             continue
         pieces.append(view.text[last : match.start()])
         origin.extend(range(last, match.start()))
@@ -119,7 +124,7 @@ def _meant(match: re.Match[str]) -> str:
     if code := match[1] or match[2]:
         return chr(int(code, 16))
     # The arguments of a list in a text, or of an audit record: a0="mysql" a1="-pX".
-    if match[4] or match[7]:
+    if match[4] or match[7] or match[9]:
         return BREAK
     if match[5]:
         return chr(int(match[5], 8))
