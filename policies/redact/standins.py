@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from policies.redact.notations import notation
+
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
       \$[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
@@ -87,6 +89,8 @@ def placeholder(value: str) -> bool:
         or bool(_LABEL.fullmatch(bare))
         or filling(bare)
         or foreign(bare)
+        or notation(bare)
+        or (bare[0] == "@" and path(bare[1:]))
         or bare.startswith("-----BEGIN")
     )
 

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from policies.redact.notations import expression, surrounded
 from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
 from policies.redact.view import BREAK
@@ -12,6 +13,7 @@ from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
 _OTHER_WORDS: Final = re.compile(
     r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
     r"|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
+    r"|(?-i:LoadCredential|ImportCredential)"
     r"|amz-credential|goog-credential|websocket-(?:key|accept)"
 )
 _CODE: Final = re.compile(
@@ -20,6 +22,8 @@ _CODE: Final = re.compile(
 )
 # A name of a program rarely has a digit between letters; a generated value mostly does.
 _DIGIT_INSIDE: Final = re.compile(r"[A-Za-z][0-9]+[A-Za-z]|[A-Za-z][0-9]{3,}")
+# The end of the element, behind the word.
+_MARKUP: Final = re.compile(r"(?:<|&lt;)(?:/|br)[^\n]*\Z")
 CLOSERS: Final = ".,:;!?)]}'\"`"
 _URL: Final = re.compile(r"(?i)[a-z][a-z0-9+.-]{1,20}://[^@]*")
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -191,6 +195,8 @@ def no_value(match: re.Match[str]) -> bool:
     if value.startswith("//") and match.string[end - 1 : end] == ":":
         return True
     name = key_name(match)
+    if surrounded(match, name):
+        return True
     if _NAMES_A_KEY.search(name) and _WORDS.fullmatch(value):
         return True
     if _CHECKSUM.search(match.string[max(0, match.start("key") - 80) : match.end("key")]):
@@ -205,6 +211,9 @@ def _quote_ends(match: re.Match[str]) -> bool:
         return False
     key, sign = match.start("key"), match.string[match.end("key") : match.start("quote")]
     line = match.string[max(0, key - 200) : key].rpartition("\n")[2]
+    # Many messages still quote `so'.
+    if quote == "'" and line.rpartition("'")[2].count("`") % 2 == 1:
+        return True
     return quote not in sign and line.count(quote) % 2 == 1
 
 
@@ -284,7 +293,8 @@ def is_code(match: re.Match[str]) -> bool:
 def is_opaque(match: re.Match[str]) -> bool:
     """A credential in a place that holds nothing else: anything but a stand-in or prose."""
     value = match[SECRET]
-    return not placeholder(value) and value.rstrip(CLOSERS).lower() not in PROSE
+    word = _MARKUP.sub("", value).rstrip(CLOSERS).lower()
+    return not placeholder(value) and word not in PROSE and not expression(match)
 
 
 def is_mixed(match: re.Match[str]) -> bool:
@@ -297,7 +307,7 @@ def is_mixed(match: re.Match[str]) -> bool:
 
 def is_mixed_word(match: re.Match[str]) -> bool:
     """A word of prose that is no prose: digits, signs or both cases in it."""
-    value = match[SECRET]
+    value = _MARKUP.sub("", match[SECRET])
     plain_word = re.fullmatch(r"[A-Z]?[a-z'-]+[.,;:!?]*|\d{1,3}[.,;]?|[A-Z][A-Z ]+", value)
     if _NEXT.fullmatch(value):
         return False

@@ -28,7 +28,7 @@ _WRAPPER: Final = (
     r"|Zeroizing|Password|(?:[a-z]{2,8}\.)?(?:String|Str|Ptr|StringPtr)|StringValue|pulumi\.ToSecret|bytes|toCharArray)\(){1,2}(?=\\{0,3}[\"'])|(?:&(?:'static[ ])?)?[A-Za-z][A-Za-z0-9_.<>?\[\]]{0,30}[ ]?=[ ]?(?=\\{0,3}[\"']))?"
 )
 # A block of YAML begins on the line after its sign.
-_BLOCK: Final = r"(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
+_BLOCK: Final = r"(?:!(?:!str|!binary|unsafe)[ \t]{1,8})?(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
 # A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
 # Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
 VALUE: Final = (
