@@ -12,26 +12,29 @@ _NOTATION: Final = re.compile(
       \$__[a-z]+\{.* | \$(?:env|_env|_server|config)[\[{].* | %\(\w+\)s | %env\(.*
     | @\{[a-z]+\(.* | @\{\w+(?:\.\w+)*\} | @(?:pipeline|variables|parameters|activity|dataset
         |linkedservice|concat|body|outputs|appsetting)\(.*
-    | \[\[[a-z_\ -]+(?:[:./][\w:./\ -]+)?\]\] | (?:cmd|exec|command|script|program):[a-z./~_-]+
-    | (?:bitwarden|1password|keepassxc|akeyless|credstash|berglas|hashivault|awsssm|gcpsm)
-        :/{0,2}[a-z][\w-]*(?:/[\w.-]+)+
+    | \[\[[a-z_\ -]+(?:[:./][\w:./\ -]+)?\]\] | from-?env:[a-z_]+
+    | (?:cmd|exec|command|script|program):[a-z./~_-]+
+    | (?:k8s|kubernetes|bitwarden|1password|keepassxc|akeyless|credstash|berglas|hashivault|awsssm
+        |gcpsm):/{0,2}[a-z][\w-]*(?:/[\w.-]+)+
     | @(?:keychain|env|file):.*
     | @[\w-]+\.(?:txt|json|ya?ml|pem|key|crt|cer|p12|pfx|jwt|token|env|asc|gpg|age|enc)
     | (?:proxy:)?(?:hash|btree|lmdb|texthash|regexp|pcre|cdb|dbm|mysql|pgsql|ldap|sqlite|unix)
         :[/$][\w./${}-]*
     # Tags that look a value up.
     | !(?:[a-z]{1,24}[_:.-]){0,3}(?:vault|ref|secret|sub|env|lookup|include|ssm|param|parameter
-        |get|file|import|sops|kms|resolve)(?:[_:.-][a-z]{1,24}){0,3}
+        |get|file|import|sops|kms|resolve|lambda)(?:[_:.-][a-z]{1,24}){0,3}
     # Versions that will do.
     | (?:[\^~]|[<>]=?|[=!~]=|~>)\ ?v?\d+(?:\.(?:\d{1,5}|x|\*)){0,3}
         (?:-?(?:alpha|beta|rc|pre|dev|next|canary)[.-]?\d*)?
         (?:(?:\ |,\ ?|\ ?\|\|\ ?)(?:[\^~]|[<>]=?|[=!~]=|~>)\ ?v?\d+(?:\.(?:\d{1,5}|x|\*)){0,3})*
     | workspace:[\^~*]?
     # A mask of any making; the right side of a dump.
-    | (?:[*<\[({_\#~=-]{1,6}|!!+)\ ?(?:removed|redacted|masked|hidden|filtered|saniti[sz]ed
+    | (?:[*<\[({_\#~=|%-]{1,6}|!!+)\ ?(?:removed|redacted|masked|hidden|filtered|saniti[sz]ed
         |scrubbed|omitted|censored|obfuscated|deleted|stripped|snipped|suppressed|concealed|protected|confidential|elided|withheld)
-        (?:[\ _-][a-z]+){0,3}\ ?[*>\])}_\#~=!-]{1,6}
+        (?:[\ _-][a-z]+){0,3}\ ?[*>\])}_\#~=!|%-]{1,6}
     | \*{2,6}\ ?(?:secret|private|password|token|sensitive)\ ?\*{2,6} | [.*\x7f]+\|
+    # The errors of a form, as their program shows them.
+    | \[[a-z]{0,40}(?:error|detail|message|violation)[a-z]{0,40}\(.*
     # A pattern.
     | /\^?\(\?[=!:<].* | \^\(\?[=!:<].* | /\^[.\\].*
     | (?:/?\^\S{0,40}?|[a-z_:.()?|\\-]{0,16})
@@ -48,22 +51,35 @@ _VARIABLE: Final = re.compile(
     r"(?:[A-Za-z_]+\??\.)*(?:_[a-z]+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+)"
 )
 _CHAIN: Final = re.compile(
-    r"[A-Za-z_]+(?:\([^()\n]{0,80}\))?(?:\.[A-Za-z_]+(?:\([^()\n]{0,80}\))?)*\.[A-Za-z_]+\("
+    r"[A-Za-z_]+(?:\([^()\n]{0,80}\))?(?:\.[A-Za-z_]+(?:\([^()\n]{0,80}\))?)*\.[A-Za-z_]+[!?]?\("
 )
+_CALL: Final = re.compile(r"[a-z]+(?:[A-Z_][a-z]+)*[(\[]")
 _NAMES: Final = re.compile(r"[A-Za-z]+(?:[-_./][A-Za-z]+)*")
 # What a check of a form says; no word of it mixes letters and digits.
 _MESSAGE: Final = re.compile(
     r"""(?ix)
     (?: (?:(?:the|this|your|new|current)\ )?
-        (?:(?:field|value|passwords?|token|secret|key|pin|code|string|input)\ )?
+        (?:(?:field|value|passwords?|token|secret|key|pin|code|string|input|size|length
+          |:attribute)\ )?
         (?: (?:is|are|was)(?:n't)?\ (?:not\ |also\ |already\ )?
               (?:too\ (?:short|long|weak|common|simple|similar|easy|old)|required|invalid|incorrect
                 |missing|empty|blank|expired|taken|in\ use|mandatory|allowed|valid|revoked|reserved
                 |malformed|the\ same|a\ required)
           | (?:must|should|may|does|do|did|can|could|has|have|needs?)
               (?:n't|n\x7ft|'t|\x7ft|not|\ not)?\ (?:to\ )?
-              (?:be|have|contain|include|match|exceed|consist|meet|differ|already\ been|been
-                |at\ least|only\ contain|no\ value))
+              (?:contain|include|match|exceed|consist|differ|at\ least|only\ contain|no\ value
+                |meet\ (?:the|all|our)|expired|have\ (?:at|an?|exactly|between|one|invalid|\d)
+                |(?:already\ )?been\ (?:used|taken|found|compromised|leaked|exposed|reset|revoked
+                  |changed|breached|set|seen|pwned|disabled)
+                |be\ (?:at|an?|between|blank|empty|filled|given|set|present|unique|the|null|valid
+                  |accepted|confirmed|different|equal|exactly|greater|less|longer|shorter|more|\d
+                  |one|alphanumeric|changed|used|provided|specified|reused)
+                |invalid\ format))
+      | (?:es|est|ist|is|\x7f|er|est\x7f|\x7fr|jest|e)\ (?:demasiado|trop|zu|te|muito|troppo|for
+          |f\x7fr|za)[ ]
+          (?:cort|court|cur|kurz|kort|corto|schwach|faible|d\x7fbil|fraca|debole|krotk|kr\x7ftk)\w*
+      | (?:ne\ peut\ pas\ \x7ftre|no\ puede\ estar|darf\ nicht|muss\ mindestens|n\x7fo\ pode
+          |non\ pu\x7f|mag\ niet)
       | ensure\ this\ (?:field|value) | please\ (?:enter|choose|provide|set|use|confirm|fill)
       | enter\ (?:a|your|the)\ (?:valid|new|password|token)
       | (?:min|max)(?:imum)?\.?\ (?:length|is|\d{1,3}\ (?:char|letter|digit|symbol)\w*)
@@ -75,8 +91,8 @@ _MESSAGE: Final = re.compile(
 )
 # Words for a password in other languages; alone they may be one.
 _OTHER_LANGUAGES: Final = re.compile(
-    r"(?i)\x7fifre\w*|jelsz\x7f?\w*|lozink[aeu]|geslo|slapta\x7fodis|parool|parole|lykilor\x7f?|contrasenya"
-    r"|palavra-passe|fjal\x7fkalimi|kodeord|pasahitza|sandi|laluan|kh\x7fu"
+    r"(?i)\x7fifre\w*|jelsz\x7f?\w*|lozink[aeu]|geslo|slapta\x7fodis|parool|parole"
+    r"|lykilor\x7f?|contrasenya|palavra-passe|fjal\x7fkalimi|kodeord|pasahitza|sandi|laluan|kh\x7fu"
 )
 _LETTERS: Final = re.compile(r"[A-Za-z\x7f'-]+")
 
@@ -131,12 +147,13 @@ def expression(match: re.Match[str]) -> bool:
     if value.upper() == "RANDOM":
         return bool(_RANDOM.match(text, end))
     if before[-1:] in ("'", '"', "`"):
-        return before[-2:-1] == ":" and bool(
-            _SQL_VARIABLE.search(text[max(0, start - 240) : start])
-        )
+        named = before[-2:-1] == ":" and re.fullmatch(r"\w+", value)
+        return bool(named) and bool(_SQL_VARIABLE.search(text[max(0, start - 240) : start]))
     if _CHAIN.match(value):
         return bool(_SIGN.search(before))
     bare = value.rstrip(")}];, ")
+    if _CALL.match(value) or (value == "await" and text[end : end + 1] == " "):
+        return bool(_QUOTED_NAME.search(before))
     if not _QUOTED_NAME.search(before) or not _VARIABLE.fullmatch(bare):
         return False
     return not NAMED.isdisjoint(_segments(bare))
@@ -145,7 +162,8 @@ def expression(match: re.Match[str]) -> bool:
 _AROUND_CHARS: Final = 400
 _HEADING_CHARS: Final = 8_000
 _SHELL_CHECK: Final = re.compile(r"\$\{\w{0,64}\Z")
-_SELECTOR: Final = re.compile(r"\[[\w-]{1,32}[~|^$*]?=\\{0,2}[\"']\Z")
+_SHELL_FLAG: Final = re.compile(r"\+(?:--[a-z]+[0-9]?(?:-[a-z]+)*=?|-[A-Za-z])")
+_SELECTOR: Final = re.compile(r"\[[\w-]{1,32}[~|^$*]?=(?:\\{0,2}[\"'])?\Z")
 _PSEUDO: Final = re.compile(r":{0,2}[a-z-]+(?:\(.*)?[,{]?")
 _POD_LINE: Final = re.compile(r"\n {2}\"?[A-Za-z0-9_+/-]{1,64}\"?: \Z")
 _LIST_OF: Final = re.compile(
@@ -168,14 +186,15 @@ def surrounded(match: re.Match[str], name: str) -> bool:
     text, value, (start, end) = match.string, match[SECRET], match.span(SECRET)
     first = match.end("key") - len(name)
     before, sign = text[max(0, first - _AROUND_CHARS) : first], text[match.end("key") : start]
-    if sign == ":" and value[0] == "?" and _SHELL_CHECK.search(text[max(0, first - 64) : first]):
-        return True
+    if sign == ":" and _SHELL_CHECK.search(text[max(0, first - 64) : first]):
+        return value[0] == "?" or bool(_SHELL_FLAG.fullmatch(value))
     if sign.endswith(("]:", "]::")) and _SELECTOR.search(before) and _PSEUDO.fullmatch(value):
         return True
     if name == "pin" and before[-1:] in ("?", "&"):
         return value.isalpha() and value.islower()
-    if name == "pass" and sign == ": " and _LIST_OF.search(before) and value.rstrip(",").isalpha():
-        return bool(_NEXT_LISTED.match(text, end)) or before.endswith("==> ")
+    listed = name == "pass" or before.endswith("==> ")
+    if listed and sign == ": " and _LIST_OF.search(before) and value.rstrip(",").isalpha():
+        return bool(_NEXT_LISTED.match(text, end)) or (name == "pass" and before[-4:] == "==> ")
     if _HEAD.fullmatch(value) and value[-1] == " " and _ADDED.match(text, end):
         return True
     if _WRONG.match(name) and " " in value and "\x7f" in value:
@@ -201,3 +220,21 @@ def _public(match: re.Match[str], name: str, before: str) -> bool:
             not found["long"] or name[0] == "u" or bool(_GIT.search(around))
         )
     return False
+
+
+_ASSIGNED: Final = re.compile(r"[A-Z][A-Z0-9_]+=")
+
+
+def next_name(match: re.Match[str]) -> bool:
+    """`A= B=c` and `a::b(c)`: what stands there is another name, and nothing was given."""
+    start, value = match.start(SECRET), match[SECRET]
+    before = match.string[max(0, start - 2) : start]
+    if before.endswith(":") and value.startswith(":"):
+        return True
+    return before == "= " and bool(_ASSIGNED.match(value))
+
+
+def called(match: re.Match[str]) -> bool:
+    """`key = function(...)`: the value is code."""
+    end = match.end(SECRET)
+    return match.string[end : end + 1] == "(" and match[SECRET].isidentifier()

@@ -74,7 +74,7 @@ def shuffled(value: str) -> bool:
 
 def path(value: str) -> bool:
     """A path of a file; base64 may begin with a slash and is none."""
-    return bool(_PATH.fullmatch(value)) and not shuffled(value)
+    return bool(_PATH.fullmatch(value)) and not shuffled(value.lstrip("~."))
 
 
 def placeholder(value: str) -> bool:

@@ -16,7 +16,8 @@ ABOUT: Final = frozenset(
     "tokens keys passwords secrets cookies schema response request alias serial fingerprint "
     "thumbprint error errors exception warning failure event action component form dialog screen "
     "page menu button field helper util utils test tests spec mock stub fixture example sample "
-    "maps filter filters selector selectors regex regexp pattern patterns mismatch "
+    "maps filter filters selector selectors regex regexp pattern patterns mismatch help "
+    "tooltip caption "
     "home level encryption algo kdf digest cipher strategy hasher hashing "
     "app host domain com org net io dev local"
     .split()
