@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from policies.redact.notations import notation
+
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
       \$[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
@@ -44,7 +46,8 @@ _PLACEHOLDER: Final = re.compile(
     | v?[0-9]{1,3}(?:\.(?:[0-9]{1,4}|x|\*)){1,2}
         (?:[-+](?:alpha|beta|rc|pre|dev|snapshot|next|canary|build|post|k3s|rke|gke|eks|[0-9])[0-9a-z.+-]{0,16})?
     | (?:npm:[@\w/.-]+@|workspace:)?(?:[\^~=]|[<>!~=]=|~>|[<>])\ ?v?[0-9]+(?:\.(?:[0-9]+|x|\*)){0,3}
-        (?:[-+][0-9a-z.+-]{1,24})?(?:(?:\ |,|\ ?\|\|).*)?
+        (?:[-+](?:alpha|beta|rc|pre|dev|snapshot|next|canary|build|post|[0-9])[0-9.+-]{0,16})?
+        (?:(?:\ |,|\ ?\|\|)[\ 0-9.x*^~<>=|,!-]*)?
     | (?:workspace|catalog|link|portal|patch|npm|git\+\w+):[\w@.^~*/:+\#-]*
     | miibijanbg.* | mfkwewyh.* | mcowbqyd.* | 0{8}-0{4}-0{4}-0{4}-0{12}
     """
@@ -84,7 +87,7 @@ def shuffled(value: str) -> bool:
 
 def path(value: str) -> bool:
     """A path of a file; base64 may begin with a slash and is none."""
-    return bool(_PATH.fullmatch(value)) and not shuffled(value)
+    return bool(_PATH.fullmatch(value)) and not shuffled(value.lstrip("~."))
 
 
 def placeholder(value: str) -> bool:
@@ -99,6 +102,8 @@ def placeholder(value: str) -> bool:
         or bool(_LABEL.fullmatch(bare))
         or filling(bare)
         or foreign(bare)
+        or notation(bare)
+        or (bare[0] == "@" and path(bare[1:]))
         or bare.startswith("-----BEGIN")
     )
 

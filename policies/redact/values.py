@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from policies.redact.notations import called, expression, next_name, surrounded
 from policies.redact.pointers import points
 from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
@@ -13,6 +14,7 @@ from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
 _OTHER_WORDS: Final = re.compile(
     r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
     r"|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
+    r"|(?-i:LoadCredential|ImportCredential)"
     r"|amz-credential|goog-credential|websocket-(?:key|accept)"
 )
 _CODE: Final = re.compile(
@@ -21,6 +23,8 @@ _CODE: Final = re.compile(
 )
 # A name of a program rarely has a digit between letters; a generated value mostly does.
 _DIGIT_INSIDE: Final = re.compile(r"[A-Za-z][0-9]+[A-Za-z]|[A-Za-z][0-9]{3,}")
+# The end of the element, behind the word.
+_MARKUP: Final = re.compile(r"(?:<|&lt;)(?:/|br)[^\n]*\Z")
 CLOSERS: Final = ".,:;!?)]}'\"`"
 _URL: Final = re.compile(r"(?i)[a-z][a-z0-9+.-]{1,20}://[^@]*")
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -79,7 +83,6 @@ _CAMEL: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+")
 # What a cluster calls its objects: db-credentials-eiw7q30tj2.
 _RESOURCE: Final = re.compile(r"[a-z]+-(?:[a-z0-9]+-){0,6}[a-z0-9]{1,12}")
 _PAIR: Final = re.compile(r"[A-Za-z_]{1,48}=[^=]")
-_ASSIGNED: Final = re.compile(r"[A-Z][A-Z0-9_]+=")
 _NEXT_WORD: Final = re.compile(r" +[A-Za-z\x7f]")
 HEX: Final = re.compile(r"(?i)[0-9a-f]{24,128}")
 UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -156,7 +159,7 @@ def is_password(match: re.Match[str]) -> bool:
     word = value.rstrip(CLOSERS)
     if word.lower() in PROSE or (word.isalpha() and word == word.upper()):
         return False
-    if _URL.fullmatch(value) or _called(match) or in_name(match) or _next_name(match):
+    if _URL.fullmatch(value) or called(match) or in_name(match) or next_name(match):
         return False
     return not _words_around(match)
 
@@ -173,9 +176,9 @@ def is_token(match: re.Match[str]) -> bool:
         or (word.replace(".", "").isdigit() and len(word) < 10)
     ):
         return False
-    if word.lower() in PROSE or _URL.fullmatch(word) or _called(match) or in_name(match):
+    if word.lower() in PROSE or _URL.fullmatch(word) or called(match) or in_name(match):
         return False
-    if _next_name(match) or value.endswith("/aws4_request"):
+    if next_name(match) or value.endswith("/aws4_request"):
         return False
     if word.isalpha() and len(word) >= _LONG_WORD and not _CAMEL.fullmatch(word):
         return True
@@ -194,6 +197,8 @@ def no_value(match: re.Match[str]) -> bool:
     if value.startswith("//") and match.string[end - 1 : end] == ":":
         return True
     name = key_name(match)
+    if surrounded(match, name):
+        return True
     if _NAMES_A_KEY.search(name) and _WORDS.fullmatch(value):
         return True
     if _CHECKSUM.search(match.string[max(0, match.start("key") - 80) : match.end("key")]):
@@ -208,6 +213,9 @@ def _quote_ends(match: re.Match[str]) -> bool:
         return False
     key, sign = match.start("key"), match.string[match.end("key") : match.start("quote")]
     line = match.string[max(0, key - 200) : key].rpartition("\n")[2]
+    # Many messages still quote `so'.
+    if quote == "'" and line.rpartition("'")[2].count("`") % 2 == 1:
+        return True
     return quote not in sign and line.count(quote) % 2 == 1
 
 
@@ -287,7 +295,8 @@ def is_code(match: re.Match[str]) -> bool:
 def is_opaque(match: re.Match[str]) -> bool:
     """A credential in a place that holds nothing else: anything but a stand-in or prose."""
     value = match[SECRET]
-    return not placeholder(value) and value.rstrip(CLOSERS).lower() not in PROSE
+    word = _MARKUP.sub("", value).rstrip(CLOSERS).lower()
+    return not placeholder(value) and word not in PROSE and not expression(match)
 
 
 def is_mixed(match: re.Match[str]) -> bool:
@@ -300,7 +309,7 @@ def is_mixed(match: re.Match[str]) -> bool:
 
 def is_mixed_word(match: re.Match[str]) -> bool:
     """A word of prose that is no prose: digits, signs or both cases in it."""
-    value = match[SECRET]
+    value = _MARKUP.sub("", match[SECRET])
     plain_word = re.fullmatch(r"[A-Z]?[a-z'-]+[.,;:!?]*|\d{1,3}[.,;]?|[A-Z][A-Z ]+", value)
     if _NEXT.fullmatch(value):
         return False
@@ -369,18 +378,3 @@ def _words_around(match: re.Match[str]) -> bool:
     if _CAMEL.fullmatch(value):
         return True
     return sign.endswith(" ") and bool(_NEXT_WORD.match(match.string, match.end(SECRET)))
-
-
-def _next_name(match: re.Match[str]) -> bool:
-    """`A= B=c` and `a::b(c)`: what stands there is another name, and nothing was given."""
-    start, value = match.start(SECRET), match[SECRET]
-    before = match.string[max(0, start - 2) : start]
-    if before.endswith(":") and value.startswith(":"):
-        return True
-    return before == "= " and bool(_ASSIGNED.match(value))
-
-
-def _called(match: re.Match[str]) -> bool:
-    """`key = function(...)`: the value is code."""
-    end = match.end(SECRET)
-    return match.string[end : end + 1] == "(" and match[SECRET].isidentifier()

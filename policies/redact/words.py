@@ -16,6 +16,8 @@ ABOUT: Final = frozenset(
     "tokens keys passwords secrets cookies schema response request alias serial fingerprint "
     "thumbprint error errors exception warning failure event action component form dialog screen "
     "page menu button field helper util utils test tests spec mock stub fixture example sample "
+    "maps filter filters selector selectors regex regexp pattern patterns mismatch help "
+    "tooltip caption "
     "home level encryption algo kdf digest cipher strategy hasher hashing "
     "app host domain com org net io dev local"
     .split()
@@ -54,4 +56,9 @@ SHOWN: Final = frozenset(
 # Unless it says that it is none of these.
 HIDDEN: Final = frozenset(
     "secret password passwd passphrase passcode pass pwd private admin".split()
+)
+# What a name of a variable for a secret is made of.
+NAMED: Final = frozenset(
+    "salt key keys token tokens secret secrets password passwords passwd passphrase pass pwd pw "
+    "auth credential credentials creds".split()
 )

@@ -186,7 +186,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"--?(?:otp|totp|mfa|2fa|mfa-code|otp-code|token-code|auth-code)[ =\f]", r"(?P<secret>[0-9]{6,8})(?![0-9])", fingerprint=False, rank=SHAPE,
          hits=("npm publish --otp 493021",), misses=("x --otp ask",)),
     Rule("sql-password", "password", "the password of a database user",
-         r"identified[ ](?:with[ ][\"'`]?\w{1,40}[\"'`]?[ ])?(?:by|as)[ ](?:password[ ])?", r"\\{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'\\;]{3,256}))", check=is_opaque, caseless=True, fingerprint=False,
+         r"identified[ ](?:with[ ][\"'`]?\w{1,40}[\"'`]?[ ])?(?:by|as)[ ](?:password[ ]|values[ ])?", r"\\{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'\\;]{3,256}))", check=is_opaque, caseless=True, fingerprint=False,
          hits=("GRANT ALL ON x TO 'bob' IDENTIFIED BY 't4bl3!Row'", "CREATE USER b IDENTIFIED WITH sha2 BY 't4bl3!Row'"), misses=("IDENTIFIED BY '$PW'", "identified by the")),
     Rule("code-credentials", "password", "user and password as arguments in a program",
          r"(?:auth[ ]?=[ ]?\(|HTTPBasicAuth\(|(?:PDO|PDO->__construct|mysqli|mysqli?_connect|getConnection|pymysql\.connect|newInstance)\([ ]?\\{0,2}[\"'][^\"'\n]{0,200}[\"'],[ ]?)\\{0,2}[\"'][^\"'\n]{0,64}[\"'],[ ]?\\{0,2}[\"']", r"(?P<secret>[^\"'\n\\]{3,256})", check=is_opaque, fingerprint=False,

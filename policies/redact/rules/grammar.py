@@ -35,7 +35,7 @@ _NO_PLACE: Final = (
     r"(?:[0-9]{1,6}(?:[:,\s)\"'\f-]|$)|\[[0-9]+,[0-9]+\]))"
 )
 # A block of YAML begins on the line after its sign.
-_BLOCK: Final = r"(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
+_BLOCK: Final = r"(?:!(?:!str|!binary|unsafe)[ \t]{1,8})?(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
 # A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
 # Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
 VALUE: Final = (
