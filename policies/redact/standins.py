@@ -5,14 +5,15 @@ from typing import Final
 
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
-      \$[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
+      \$\$?[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$\$?[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
     | \?[a-z]+(?:\ .*)? | true\].*
     | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.* | \([^)]*\)?
     | [*x.•\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
     | secret | password | passwd | token | env:.* | file:.* | fd:\d+ | stdin | op://.*
-    | vault:.* | ref\+.* | keychain:.* | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
+    | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:[)\]]|\ -).*
+    | [\w./~$@{}-]*\.keychain(?:-db)? | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
     | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x7f|\*{3,})[\w-]{0,8}
     | (?:id|type|src|source|target|env)=[\w./-]+(?:,.*)?
     | x-oauth-basic | process\.env.* | import\.meta.* | secrets\..* | vars\..*
@@ -26,6 +27,11 @@ _PLACEHOLDER: Final = re.compile(
         |bw|bws|lpass|keyring|keepass|conjur|chamber|sops|secret|secretref|config|settings|parameter|ssmparam
         ):/?/?[\w{$(].*
     | @microsoft\.keyvault\(.* | @?(?:string|id|attr|resource)/.* | @\+id/.*
+    | /[\w.~%-]+(?:/[\w.~%-]*)*\?[\w.-]{1,40}=.*
+    | [)][\[(.*+?|\\].* | /\^.* | [$\\][0-9](?:[<\[*"'/\\]|x{3}|\.{3}).*
+    | (?:true|false|null|none|nil)[)\]},;].*
+    | %-?[0-9.]*[sdvqr](?:[\\"',;:@/)}\s].*)? | (?:[x*]|!\*?|!!):[0-9]+:.*
+    | [\w.-]{1,64}:(?:/[\w.@-]+){2,}/?(?::(?:/[\w.@-]+)+/?)*
     | projects/[^/\s]+/secrets/.*
     | !(?:vault|ref|sub|getatt|join|importvalue|reference|secret|env|env_var|encrypted)\b.*
     # Ciphertext, which only the owner of a key can read.
@@ -83,7 +89,7 @@ def placeholder(value: str) -> bool:
         or bool(_PLACEHOLDER.fullmatch(bare))
         or bool(_CONSTANT.fullmatch(bare))
         or bool(_LEFTOVER.fullmatch(bare))
-        or path(bare)
+        or path(bare.rstrip(")]}"))
         or bool(_LABEL.fullmatch(bare))
         or filling(bare)
         or foreign(bare)

@@ -24,6 +24,7 @@ CASES = [
         "redaction_blind.txt",
         "redaction_third.txt",
         "redaction_fourth.txt",
+        "redaction_sixth.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
