@@ -12,7 +12,7 @@ _PLACEHOLDER: Final = re.compile(
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
     | secret | password | passwd | token | env:.* | file:.* | fd:\d+ | stdin | op://.*
-    | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:[)\]]|\ -).*
+    | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:\)(?:["'\s,)\]].*)?|\ -.*)
     | [\w./~$@{}-]*\.keychain(?:-db)? | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
     | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x7f|\*{3,})[\w-]{0,8}
     | (?:id|type|src|source|target|env)=[\w./-]+(?:,.*)?
@@ -28,7 +28,9 @@ _PLACEHOLDER: Final = re.compile(
         ):/?/?[\w{$(].*
     | @microsoft\.keyvault\(.* | @?(?:string|id|attr|resource)/.* | @\+id/.*
     | /[\w.~%-]+(?:/[\w.~%-]*)*\?[\w.-]{1,40}=.*
-    | [)][\[(.*+?|\\].* | /\^.* | [$\\][0-9](?:[<\[*"'/\\]|x{3}|\.{3}).*
+    | \[\^?\[:\w+:\].* | \\{0,2}\)\(?(?:\[\^|\[\w+-|\.[*+]|\\{1,2}[swd]|\(\?).*
+    | /\^.*/[gimsuy]{0,4}[;,)]?
+    | [$\\][0-9](?:[<\["'/\\]|\*{2}|x{3}|\.{3}).*
     | (?:true|false|null|none|nil)[)\]},;].*
     | %-?[0-9.]*[sdvqr](?:[\\"',;:@/)}\s].*)? | (?:[x*]|!\*?|!!):[0-9]+:.*
     | [\w.-]{1,64}:(?:/[\w.@-]+){2,}/?(?::(?:/[\w.@-]+)+/?)*

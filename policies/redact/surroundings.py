@@ -12,7 +12,7 @@ _GENERATED_PIECE_CHARS: Final = 3.3
 
 _COMMANDS: Final = (
     r"(?i:m?get|getex|getdel|set|setex|setnx|psetex|p?ttl|p?expire(?:at)?|persist|del|unlink|exists"
-    r"|incr(?:by)?|decr(?:by)?|touch|type|dump|rename(?:nx)?|keys|watch|match"
+    r"|incr(?:by)?|decr(?:by)?|touch|type|dump|delete|fetch|put|has|remove|evict|rename(?:nx)?|keys|watch|match"
     r"|h(?:get|getall|mget|set|mset|del|exists|keys|len|incrby)|s(?:add|rem|members|card|ismember|pop)"
     r"|z(?:add|rem|range|score|card)|[lr](?:push|pop|range|len))"
 )
@@ -27,7 +27,7 @@ _STORE: Final = re.compile(
 _STORE_CHARS: Final = 128
 # `user:1824`, `reset:3fa94c1d-…`, `3fa94c1d-…`, `*`: which of the keys.
 _STORED: Final = re.compile(
-    r"(?:[a-z][a-z_-]*:)*(?:(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{24,128})|[0-9]{1,20}|\*)"
+    r"(?:[a-z][a-z_-]*:)*(?:(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{24,128})|[0-9]{1,20}|\*)(?::[a-z_-]+){0,3}"
     r"|(?:[a-z]+:)+[a-z0-9_-]+"
 )
 # A line of a lock file of pods: what a module's text hashes to.
@@ -71,6 +71,8 @@ _ASKED: Final = re.compile(r"\$\{[A-Za-z0-9_]{1,64}:\Z|[ ]:\Z")
 # `gift-cards?pass=all`: which of them.
 _CHOICE: Final = re.compile(r"[?&](?i:pass|pin)=\Z")
 _LONG_CHOICE: Final = 5
+# export KEY=`cat file`
+_COMMAND: Final = re.compile(r"[a-z][\w.-]* ")
 # Which key signs, by its number.
 _SIGNS_WITH: Final = re.compile(r"(?i)signing[-_]?key[\"']?[ ]?[=:][ ]?[\"']?\Z")
 _KEY_NUMBER: Final = re.compile(r"(?:0x)?(?:[0-9A-F]{8}){1,2}|[0-9A-F]{40}")
@@ -82,6 +84,8 @@ def nothing_given(text: str, start: int, value: str) -> bool:
     if _SAID.match(value) and _ASKED.search(before):
         return True
     if value.isalpha() and len(value) < _LONG_CHOICE and _CHOICE.search(before):
+        return True
+    if before.endswith("=`") and _COMMAND.match(value):
         return True
     if _KEY_NUMBER.fullmatch(value) and _SIGNS_WITH.search(before):
         return True

@@ -17,7 +17,8 @@ _OTHER_WORDS: Final = re.compile(
     r"|(?:passw(?:or)?d|passphrase|token|secret|key)(?:file|path|dir|name|type|policy|prompt|field)\Z|websocket-(?:key|accept)"
 )
 _CODE: Final = re.compile(
-    r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*|[?!][(\[.].*)?|[A-Za-z_$][\w$]*[?!]?[(\[].*"
+    r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*|[?!][\[(](?:[\"':&].*|[a-z_]{3,}(?:[,)\]].*)?)?)?|[A-Za-z_$][\w$]*[(\[].*"
+    r"|[A-Za-z_$][\w$]*[?!][\[(](?:[\"':&].*|[a-z_]{3,}(?:[,)\]].*)?)?"
     r"|[A-Za-z_$][\w$]*\s*=>.*|\[\][a-z]+\(.*|(?:new|await|async|function|lambda|def|let|const|var|typeof)(?:\s.*)?"
 )
 # A name of a program rarely has a digit between letters; a generated value mostly does.

@@ -18,7 +18,8 @@ ABOUT: Final = frozenset(
     "page menu button field helper util utils test tests spec mock stub fixture example sample "
     "home level encryption algo kdf digest cipher strategy hasher hashing "
     "app host domain com org net io dev local re regex regexp pattern patterns "
-    "expired invalid missing mismatch changed revoked rejected copied created deleted"
+    "expired invalid missing mismatch changed revoked rejected copied created deleted "
+    "kit sdk ui framework"
     .split()
 )  # fmt: skip
 

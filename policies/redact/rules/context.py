@@ -233,7 +233,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("django-secret", "secret", "a generated Django key", r"django-insecure-", r"[^\s\"'\f]{20,}", rank=SHAPE,
          hits=("SECRET_KEY='django-insecure-jb%--m2rhe2g6x^qk59+)c1jyls9*c4r'",)),
     Rule("otp-seed", "totp-secret", "the seed of one-time passwords",
-         r"(?:otpauth://[^\s\"'\f]{0,200}[?&]secret=|oathtool[ \f][^|\n]{0,60}(?:-b|--base32)[ \f]|oath[ \f](?:accounts[ \f])?add[ \f](?:[^\n|;&]{1,80}[ \f])?)", r"(?P<secret>[A-Za-z2-7]{4}(?:[ ]?[A-Za-z2-7=]{2,4}){3,40})", rank=SHAPE,
+         r"(?:otpauth://[^\s\"'\f]{0,200}[?&]secret=|oathtool[ \f][^|\n]{0,60}(?:-b|--base32)[ \f]|oath[ \f](?:accounts[ \f])?add[ \f])", r"(?:(?<=add[ \f])(?:[^\s|;&]{1,80}[ \f]){0,8}?(?=[A-Z2-7]{16}))?(?P<secret>[A-Za-z2-7]{4}(?:[ ]?[A-Za-z2-7=]{2,4}){3,40})", rank=SHAPE,
          hits=("ykman oath accounts add -o TOTP GitHub:ci B3FKBEXYEZ4FYPR5A6BJUM45GNASQQ6I", "oathtool --totp -b B3FKBEXYEZ4FYPR5A6BJUM45GNASQQ6I", "otpauth://totp/x?secret=B3FKBEXYEZ4FYPR5A6BJUM45")),
     Rule("twilio-token", "secret", "a Twilio token beside its account",
          r"AC[0-9a-f]{32}:", r"(?P<secret>[0-9a-f]{32})", rank=SHAPE, hits=(f"curl -u AC{hexa(32)}:{hexa(32)} https://x",)),

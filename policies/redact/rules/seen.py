@@ -20,7 +20,9 @@ _BARE_FLAG: Final = re.compile(r"[ \f]--stdin\Z")
 
 def is_piped(match: re.Match[str]) -> bool:
     """What is piped into a tool that asks for a password; behind a bare --stdin only a strong one."""
-    return is_strong_password(match) if _BARE_FLAG.search(match[0]) else is_opaque(match)
+    if _BARE_FLAG.search(match[0]):
+        return is_strong_password(match) and " " not in match[SECRET]
+    return is_opaque(match)
 
 
 def is_pass_argument(match: re.Match[str]) -> bool:

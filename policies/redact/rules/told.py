@@ -107,6 +107,12 @@ def _is_put(match: re.Match[str]) -> bool:
 
 # `trustno-1511`: a word that somebody made harder to guess.
 _WORD_NUMBER: Final = re.compile(r"[A-Za-z]{4,20}[-_.!#]?[0-9]{2,6}")
+_STRONG_SIGN: Final = re.compile(r"[!#%^*~?@$&+]")
+# The type of a column, a step of a list.
+_TYPE: Final = re.compile(
+    r"(?i)(?:base|utf|u?int|float|n?(?:var)?char2?|bytes?|string|text|sha|hex|bits?|step|level|version"
+    r"|section|table|column|field|line|page|item|test|part|phase|chapter)[-_]?[0-9]+"
+)
 _LEAST_CELL: Final = 16
 # What stands in brackets for a value.
 _TOLD: Final = re.compile(
@@ -121,10 +127,14 @@ def _is_made_up(match: re.Match[str]) -> bool:
     path = "/" in value and value == value.lower()
     if path or placeholder(value) or code(value) or _METHOD.fullmatch(value):
         return False
-    if HEX.fullmatch(value) or UUID.fullmatch(value) or is_generated_word(match):
+    if HEX.fullmatch(value) or UUID.fullmatch(value):
         return True
-    long = random_looking(value, _LEAST_CELL) and not slug(value)
-    return long or bool(_WORD_NUMBER.fullmatch(value) and re.search("(?i)pass|pwd", match["key"]))
+    if random_looking(value, _LEAST_CELL) and not slug(value):
+        return True
+    if not re.search("(?i)pass|pwd", match["key"]):
+        return bool(_STRONG_SIGN.search(value)) and classes(value) > 3
+    word = _WORD_NUMBER.fullmatch(value) and not _TYPE.fullmatch(value)
+    return bool(word) or is_generated_word(match)
 
 
 def _is_bracketed(match: re.Match[str]) -> bool:
@@ -214,7 +224,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?P<key>(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|api[_-]?key))\\{0,3}[\"']?[ ]?[:=][ ]?(?:<|&lt;)", r"(?P<secret>[^\s<>&\"'`\f]{5,512})(?:>|&gt;)", check=_is_bracketed, caseless=True, fingerprint=False, rank=GUESS,
          hits=("user=<sa> password=<falcon-1511> server=<db>", f"token=<{mix(30)}>"), misses=("password=<password-12>", "token=<your-token-1>", "password=<bytes 20>", "pwd=<SecretStr2>", "password=<sha256>")),
     Rule("table-row", "secret", "a row of a table with a name and its value",
-         rf"(?:[|][ \t]{{0,40}}|\x7f[ \t]{{1,40}})[`*]{{0,2}}(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:pass(?:w(?:or)?d|phrase|code|wort)|pwd|token|secret|api[-_. ]?key|[_-]key|credential){TAIL})[`*]{{0,2}}(?:[ \t]{{0,80}}[|]|[ \t]{{1,80}}\x7f)", r"[ \t]{0,80}[`*]{0,2}(?P<secret>[^\s|`\f]{6,4096}?)[`*]{0,2}[ \t]{0,80}[|\x7f]", check=_is_cell, caseless=True, fingerprint=False, rank=GUESS,
+         rf"(?:[|][ \t]{{0,40}}|\x7f[ \t]{{1,40}})[`*]{{0,2}}(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:(?:pass(?:w(?:or)?d|phrase|code|wort)|pwd|token|secret|api[-_. ]?key|[_-]key|credential){TAIL}|[a-z_-]pass))[`*]{{0,2}}(?:[ \t]{{0,80}}[|]|[ \t]{{1,80}}\x7f)", r"[ \t]{0,80}[`*]{0,2}(?P<secret>[^\s|`\f]{6,4096}?)[`*]{0,2}[ \t]{0,80}[|\x7f]", check=_is_cell, caseless=True, fingerprint=False, rank=GUESS,
          hits=(f"|  vercel_token  |  {mix(24)}  |", "| DB_PASSWORD | falcon-1511 |"), misses=("| password | string | required |", "| max_tokens | 4096128 |", "ls | token | sha256sum | head", "| password_policy | strict-v2-2024 |")),
     Rule("named-object", "secret", "an object that has the name of a secret and holds its value",
          r"(?P<key>[A-Za-z0-9_-]{0,24}(?:pass(?:w(?:or)?d|phrase|code)|token|secret|api[-_.]?key|[_-]key|credential))(?:\\{0,3}[\"'][ ]?:[ ]?\{\s{0,24}\\{0,3}[\"']|\f|:[ ]?\{[ ]?|:\n[ ]{1,24})(?:value|val|plain_?text|secret|string_?value|content|data|raw|S)(?:\\{0,3}[\"'])?[ ]?[:=]", r"[ ]?(?:\f|\\{0,3}[\"'])?(?P<secret>[^\s\"'`,\f\\{}]{6,4096})", check=_is_cell, caseless=True, fingerprint=False, rank=GUESS,
