@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from policies.redact.rule import SECRET
+
 # A generator changes the case every three letters, a programmer with each word.
 _HUMP: Final = re.compile(r"[a-z0-9](?=[A-Z])")
 _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -90,3 +92,21 @@ def nothing_given(text: str, start: int, value: str) -> bool:
     if _KEY_NUMBER.fullmatch(value) and _SIGNS_WITH.search(before):
         return True
     return bool(_EMPTY_FLAG.search(before))
+
+
+_ASSIGNED: Final = re.compile(r"[A-Z][A-Z0-9_]+=")
+
+
+def next_name(match: re.Match[str]) -> bool:
+    """`A= B=c` and `a::b(c)`: what stands there is another name, and nothing was given."""
+    start, value = match.start(SECRET), match[SECRET]
+    before = match.string[max(0, start - 2) : start]
+    if before.endswith(":") and value.startswith(":"):
+        return True
+    return before == "= " and bool(_ASSIGNED.match(value))
+
+
+def called(match: re.Match[str]) -> bool:
+    """`key = function(...)`: the value is code."""
+    end = match.end(SECRET)
+    return match.string[end : end + 1] == "(" and match[SECRET].isidentifier()

@@ -5,7 +5,14 @@ from typing import Final
 
 from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
-from policies.redact.surroundings import generated_halves, nothing_given, pod_sum, stored_key
+from policies.redact.surroundings import (
+    called,
+    generated_halves,
+    next_name,
+    nothing_given,
+    pod_sum,
+    stored_key,
+)
 from policies.redact.view import BREAK
 from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
 
@@ -79,7 +86,6 @@ _CAMEL: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+")
 # What a cluster calls its objects: db-credentials-eiw7q30tj2.
 _RESOURCE: Final = re.compile(r"[a-z]+-(?:[a-z0-9]+-){0,6}[a-z0-9]{1,12}")
 _PAIR: Final = re.compile(r"[A-Za-z_]{1,48}=[^=]")
-_ASSIGNED: Final = re.compile(r"[A-Z][A-Z0-9_]+=")
 _NEXT_WORD: Final = re.compile(r" +[A-Za-z\x7f]")
 HEX: Final = re.compile(r"(?i)[0-9a-f]{24,128}")
 UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -160,7 +166,7 @@ def is_password(match: re.Match[str]) -> bool:
     word = value.rstrip(CLOSERS)
     if word.lower() in PROSE or (word.isalpha() and word == word.upper()):
         return False
-    if _URL.fullmatch(value) or _called(match) or in_name(match) or _next_name(match):
+    if _URL.fullmatch(value) or called(match) or in_name(match) or next_name(match):
         return False
     return not _words_around(match)
 
@@ -177,9 +183,9 @@ def is_token(match: re.Match[str]) -> bool:
         or (word.replace(".", "").isdigit() and len(word) < 10)
     ):
         return False
-    if word.lower() in PROSE or _URL.fullmatch(word) or _called(match) or in_name(match):
+    if word.lower() in PROSE or _URL.fullmatch(word) or called(match) or in_name(match):
         return False
-    if _next_name(match) or value.endswith("/aws4_request"):
+    if next_name(match) or value.endswith("/aws4_request"):
         return False
     if word.count(" ") > 1 and not any(c.isdigit() for c in word):
         return bool(_GROUPS.fullmatch(word))
@@ -383,18 +389,3 @@ def _words_around(match: re.Match[str]) -> bool:
     if _CAMEL.fullmatch(value):
         return True
     return sign.endswith(" ") and bool(_NEXT_WORD.match(match.string, match.end(SECRET)))
-
-
-def _next_name(match: re.Match[str]) -> bool:
-    """`A= B=c` and `a::b(c)`: what stands there is another name, and nothing was given."""
-    start, value = match.start(SECRET), match[SECRET]
-    before = match.string[max(0, start - 2) : start]
-    if before.endswith(":") and value.startswith(":"):
-        return True
-    return before == "= " and bool(_ASSIGNED.match(value))
-
-
-def _called(match: re.Match[str]) -> bool:
-    """`key = function(...)`: the value is code."""
-    end = match.end(SECRET)
-    return match.string[end : end + 1] == "(" and match[SECRET].isidentifier()
