@@ -74,7 +74,11 @@ _ASKED: Final = re.compile(r"\$\{[A-Za-z0-9_]{1,64}:\Z|[ ]:\Z")
 _CHOICE: Final = re.compile(r"[?&](?i:pass|pin)=\Z")
 _LONG_CHOICE: Final = 5
 # export KEY=`cat file`
-_COMMAND: Final = re.compile(r"[a-z][\w.-]* ")
+_COMMAND: Final = re.compile(
+    r"(?:cat|curl|wget|pass|op|vault|aws|gcloud|az|kubectl|security|gpg|openssl|jq|sed|awk|grep|head"
+    r"|tail|cut|tr|base64|node|python3?|ruby|date|pwgen|git|docker|terraform|sops|bw|lpass"
+    r"|secret-tool|age|ssh) "
+)
 # Which key signs, by its number.
 _SIGNS_WITH: Final = re.compile(r"(?i)signing[-_]?key[\"']?[ ]?[=:][ ]?[\"']?\Z")
 _KEY_NUMBER: Final = re.compile(r"(?:0x)?(?:[0-9A-F]{8}){1,2}|[0-9A-F]{40}")
