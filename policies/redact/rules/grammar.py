@@ -46,10 +46,11 @@ ARGUMENT: Final = (
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
     r"|[^\s\"'`]{1,16384})))"
 )
-# What follows a flag and one blank (which may be the border of two arguments).
+# What follows a flag and one blank (which may be the border of two arguments). Where a list in a
+# text ends, its last argument does.
 FLAG_VALUE: Final = (
     r"(?P<whole>(?<=\f)(?:=\f)?|[ \t]*=?[ \t]*\f(?:=\f)?)?(?:=[ \t]*)?[ \t]*(?P<quote>\\{0,3}[\"'])?(?!--?[A-Za-z])"
-    r"(?P<secret>(?(whole)[^\f]{1,16384}"
+    r"(?P<secret>(?(whole)(?:(?![\"']\](?:[,)\s}]|$))[^\f]){1,16384}"
     r"|(?(quote)(?:(?!(?P=quote))\\.|(?!(?P=quote))[^\n\f\\]){1,16384}"
     rf"|(?:{APP_PASSWORD}"
     r"|[^\s\"'`]{1,16384}))))"
