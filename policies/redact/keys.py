@@ -55,6 +55,8 @@ def is_random_key(match: re.Match[str]) -> bool:
         return strong or (len(value) not in _DIGESTS and bool(_ANY_KEY.search(name)))
     if code(value) or slug(value) or _COORDINATES.fullmatch(value) or "%3A" in value:
         return False
+    if "{{" in value:
+        return False
     if re.search(r"(?i)sig(?:nature)?\Z", name) and len(value) > _LONG_SIGNATURE:
         return False
     return random_looking(value, 20) and classes(value) >= 3 and not path(value)

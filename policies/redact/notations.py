@@ -173,7 +173,7 @@ _NEXT_LISTED: Final = re.compile(r",?[ ][a-z][\w@.+-]*(?:,[ ]|[ \t]*$|\n)", re.M
 _KEY_ID: Final = re.compile(r"\bkey_id(?:\":\s?\"|=\f)[0-9]{17,20}(?:\",\s{0,16}\"|\f)\Z")
 _BOX_KEY: Final = re.compile(r"[A-Za-z0-9+/]{43}=")
 _SHA1: Final = re.compile(r"[0-9a-f]{40}")
-_SCANNED: Final = re.compile(r"is_verified|line_number|is_secret")
+_SCANNED: Final = re.compile(r"is_verified|line_number|is_secret|Secret Keyword|High Entropy")
 _GPG_ID: Final = re.compile(r"(?:0x)?(?:[0-9A-F]{8}){1,2}!?|(?P<long>[0-9A-F]{40})")
 _GIT: Final = re.compile(r"\[user\]|user\.\Z|gpgsign")
 _ADDED: Final = re.compile(r"\\?[\"'][ ]?(?:\+|<>|\|\||\.[ ]?\$|&[ ])")

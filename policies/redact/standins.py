@@ -15,7 +15,8 @@ _PLACEHOLDER: Final = re.compile(
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
     | secret | password | passwd | token | env:.* | file:.* | fd:\d+ | stdin | op://.*
-    | vault:.* | ref\+.* | keychain:.* | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
+    | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:\)(?:["'\s,)\]].*)?|\ -.*)
+    | [\w./~$@{}-]*\.keychain(?:-db)? | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
     | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x7f|\*{3,})[\w-]{0,8}
     | (?:id|type|src|source|target|env)=[\w./-]+(?:,.*)?
     | x-oauth-basic | process\.env.* | import\.meta.* | secrets\..* | vars\..*
@@ -31,6 +32,13 @@ _PLACEHOLDER: Final = re.compile(
         |bw|bws|lpass|keyring|keepass|conjur|chamber|sops|secret|secretref|config|settings|parameter|ssmparam
         ):/?/?[\w{$(].*
     | @microsoft\.keyvault\(.* | @?(?:string|id|attr|resource)/.* | @\+id/.*
+    | /[\w.~%-]+(?:/[\w.~%-]*)*\?[\w.-]{1,40}=.*
+    | \[\^?\[:\w+:\].* | \\{0,2}\)\(?(?:\[\^|\[\w+-|\.[*+]|\\{1,2}[swd]|\(\?).*
+    | /\^.*/[gimsuy]{0,4}[;,)]? | \$\$(?:[A-Za-z_]\w*(?:[/:}"'\[\]),].*)?|[{(].*)
+    | [$\\][0-9](?:[<\["'/\\]|\*{2}|x{3}|\.{3}).*
+    | (?:true|false|null|none|nil)[)\]},;].*
+    | %-?[0-9.]*[sdvqr](?:[\\"',;:@/)}\s].*)? | (?:[x*]|!\*?|!!):[0-9]+:.*
+    | [\w.-]{1,64}:(?:/[\w.@-]+){2,}/?(?::(?:/[\w.@-]+)+/?)*
     | projects/[^/\s]+/secrets/.*
     | !(?:vault|ref|sub|getatt|join|importvalue|reference|secret|env|env_var|encrypted)\b.*
     # Ciphertext, which only the owner of a key can read.
@@ -98,7 +106,7 @@ def placeholder(value: str) -> bool:
         or bool(_PLACEHOLDER.fullmatch(bare))
         or bool(_CONSTANT.fullmatch(bare))
         or bool(_LEFTOVER.fullmatch(bare))
-        or path(bare)
+        or path(bare.rstrip(")]}"))
         or bool(_LABEL.fullmatch(bare))
         or filling(bare)
         or foreign(bare)

@@ -7,6 +7,7 @@ from policies.redact.notations import called, expression, next_name, surrounded
 from policies.redact.pointers import points
 from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
+from policies.redact.surroundings import generated_halves, nothing_given, stored_key
 from policies.redact.view import BREAK
 from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
 
@@ -15,10 +16,12 @@ _OTHER_WORDS: Final = re.compile(
     r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
     r"|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
     r"|(?-i:LoadCredential|ImportCredential)"
-    r"|amz-credential|goog-credential|websocket-(?:key|accept)"
+    r"|amz-credential|goog-credential|(?:term|xdg|shell|security|desktop)_?session"
+    r"|(?:passw(?:or)?d|passphrase|token|secret|key)(?:file|path|dir|name|type|policy|prompt|field)\Z|websocket-(?:key|accept)"
 )
 _CODE: Final = re.compile(
-    r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*)?|[A-Za-z_$][\w$]*[(\[].*"
+    r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*|[?!][\[(](?:[\"':&].*|[a-z_]{3,}(?:[,)\]].*)?)?)?|[A-Za-z_$][\w$]*[(\[].*"
+    r"|[A-Za-z_$][\w$]*[?!][\[(](?:[\"':&].*|[a-z_]{3,}(?:[,)\]].*)?)?"
     r"|[A-Za-z_$][\w$]*\s*=>.*|\[\][a-z]+\(.*|(?:new|await|async|function|lambda|def|let|const|var|typeof)(?:\s.*)?"
 )
 # A name of a program rarely has a digit between letters; a generated value mostly does.
@@ -114,7 +117,9 @@ def code(value: str) -> bool:
     """An expression of a program: `os.environ`, `getpass(`, `e.token}`."""
     bare = value.strip()
     found = _CODE.fullmatch(bare)
-    return found is not None and not _DIGIT_INSIDE.search(bare.partition("(")[0])
+    if found is None or generated_halves(bare):
+        return False
+    return not _DIGIT_INSIDE.search(bare.partition("(")[0])
 
 
 def classes(value: str) -> int:
@@ -180,19 +185,25 @@ def is_token(match: re.Match[str]) -> bool:
         return False
     if next_name(match) or value.endswith("/aws4_request"):
         return False
+    if word.count(" ") > 1 and not any(c.isdigit() for c in word):
+        return bool(_GROUPS.fullmatch(word))
     if word.isalpha() and len(word) >= _LONG_WORD and not _CAMEL.fullmatch(word):
         return True
     if _HASH.fullmatch(word.partition("/")[0]):
         return True
     if shuffled(word) or re.search(r"[:/][0-9a-f]{32}", word):
         return True
-    return not _WORDS.fullmatch(word) and not ("/" in word and slug(word))
+    if _WORDS.fullmatch(word):
+        return generated_halves(word)
+    return not ("/" in word and slug(word))
 
 
 def no_value(match: re.Match[str]) -> bool:
     """What stands there is a URL, an object, the next name, or behind the quote's end."""
     value, end = match[SECRET], match.start(SECRET)
     if _NEXT.fullmatch(value) or _OBJECT.match(value) or _SIGNED.search(value):
+        return True
+    if nothing_given(match.string, end, value):
         return True
     if value.startswith("//") and match.string[end - 1 : end] == ":":
         return True
@@ -257,7 +268,9 @@ def is_flag_token(match: re.Match[str]) -> bool:
 
 
 # A flag, a chain of keys, a policy of signing.
-_NO_ARGUMENT: Final = re.compile(r"-{1,2}[A-Za-z][\w-]*|\S*\.keychain(?:-db)?|codesigning|basic")
+_NO_ARGUMENT: Final = re.compile(
+    r"-{1,2}[A-Za-z][\w-]*|codesigning|basic|sub|base|one(?:level)?|subtree|children"
+)
 
 
 def is_argument(match: re.Match[str]) -> bool:
@@ -347,7 +360,9 @@ def is_query_secret(match: re.Match[str]) -> bool:
 def in_name(match: re.Match[str]) -> bool:
     """`arn:…:secret:name`, `//x-access-token:…@host`: the colon is part of something else."""
     before = match.string[max(0, match.start("key") - 128) : match.start("key")]
-    if before.endswith(":") and "arn:" in before:
+    if before.endswith(":") and ("arn:" in before or "{{resolve:" in before):
+        return True
+    if stored_key(match.string, match.start(SECRET), match[SECRET].rstrip(CLOSERS)):
         return True
     return bool(_USERINFO.search(before)) or before.endswith("@")
 

@@ -19,7 +19,9 @@ ABOUT: Final = frozenset(
     "maps filter filters selector selectors regex regexp pattern patterns mismatch help "
     "tooltip caption "
     "home level encryption algo kdf digest cipher strategy hasher hashing "
-    "app host domain com org net io dev local"
+    "app host domain com org net io dev local re regex regexp pattern patterns "
+    "expired invalid missing mismatch changed revoked rejected copied created deleted "
+    "kit sdk ui framework"
     .split()
 )  # fmt: skip
 
@@ -43,7 +45,7 @@ PROSE: Final = frozenset(
     "basic bearer digest negotiate ntlm scheme grant flow refresh refreshed refreshing count "
     "enabled disabled active inactive supported unsupported optional configured scanning detected "
     "leaked exposed rotated revoked mindestens maximal zwischen vergessen entre requis oubli "
-    "obligatoire obrigatoria obligatoria verplicht minimo wymagane".split()
+    "obligatoire obrigatoria obligatoria verplicht minimo wymagane all".split()
 )
 
 # A key or token with such a word in its name is meant to be seen, or is a place in a list.

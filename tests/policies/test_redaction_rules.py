@@ -25,6 +25,7 @@ CASES = [
         "redaction_third.txt",
         "redaction_fourth.txt",
         "redaction_fifth.txt",
+        "redaction_sixth.txt",
         "redaction_seventh.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()

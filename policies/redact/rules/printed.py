@@ -179,7 +179,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:New|Generated|Initial|Temporary)[ ](?:value|one):[ ]", r"[ \t]*(?P<secret>[^\s\"'`]{6,512})", check=_after_password, fingerprint=False,
          hits=("Password for the [bob] user successfully reset.\nNew value: T1gerX=9kk",), misses=("New value: T1gerX=9kk",)),
     Rule("told-login", "password", "user and password in a sentence",
-         r"(?:(?:creds?|credentials|logins?|account|access)(?:[ ](?:for|to|on|at)[ ][^\n:]{1,60}|[ ](?:is|are))?:[ ]?[A-Za-z0-9_.@+-]{1,64}(?:[ ]?[/|:][ ]?|[ ]and[ ]|,[ ])|[ (\"'](?:admin|root|administrator):)", r"(?:password[ ])?(?P<secret>[^\s\"'`,/]{6,256})", check=is_generated_word, caseless=True, fingerprint=False, rank=GUESS,
+         r"(?:(?:creds?|credentials|logins?|account|access)(?:[ ](?:for|to|on|at)[ ][^\n:]{1,60}|[ ](?:is|are))?:[ ]?[A-Za-z0-9_.@+-]{1,64}(?:[ ]?[/|:][ ]?|[ ]and[ ]|,[ ])|[ (\"'](?:admin|root|administrator):)", r"(?:password[ ])?(?!xnu-)(?P<secret>[^\s\"'`,/]{6,256})", check=is_generated_word, caseless=True, fingerprint=False, rank=GUESS,
          hits=("creds for h.example: admin / T1gerX!9kk (rotate)", "Login: bob / T1gerX!9kk"), misses=("access: read / write-all-2", "account: bob / 2024-11-02")),
     Rule("code-is-yours", "one-time-code", "a one-time code before what it is for",
          r"[0-9]{3}[ ](?:is|as)[ ]your[ ]", r"(?:[A-Za-z0-9'-]{1,20}[ ]){0,4}(?:code|otp|pin|passcode|password)", parts=_code_before, fingerprint=False, rank=SHAPE,

@@ -163,7 +163,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("twitter-bearer", "X app bearer", "A{20}", "[A-Za-z0-9%]", 60, f"{'A' * 20}{mix(80)}"),
     # Watching and building
     _token("newrelic-key", "New Relic", "NR(?:AK|RA|II|JS)-", "[A-Za-z0-9_-]", 16, f"NRAK-{upper(27)}"),
-    _shape("newrelic-license", "New Relic license key", "[0-9a-fA-F]{30,36}(?:FFFF)?NRAL", "", f"{hexa(36)}NRAL"),
+    _shape("newrelic-license", "New Relic license key", "(?:[a-z]{2,3}[0-9]{2}xx)?[0-9a-fA-F]{30,36}(?:FFFF)?NRAL", "", f"{hexa(36)}NRAL"),
     _token("grafana-cloud-token", "Grafana Cloud", "glc_", "[A-Za-z0-9+/=_]", 32, f"glc_eyJ{mix(80)}"),
     _token("grafana-token", "Grafana", "glsa_", _W, 24, f"glsa_{mix(32)}_{hexa(8)}"),
     _token("sentry-token", "Sentry", "sntry[sui]_", "[A-Za-z0-9+/=_.]", 30, f"sntrys_eyJ{mix(120)}"),

@@ -5,16 +5,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.redact.cookies import cookie_values
-from policies.redact.rule import GUESS, SECRET, Rule
+from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
+from policies.redact.rules.grammar import TAIL
 from policies.redact.rules.samples import hexa, mix
 from policies.redact.standins import placeholder
 from policies.redact.values import (
     HEX,
+    UUID,
     classes,
     code,
     is_generated_word,
     is_mixed_word,
     is_prose_token,
+    key_name,
     names_a_secret,
     random_looking,
     slug,
@@ -102,6 +105,51 @@ def _is_put(match: re.Match[str]) -> bool:
     )
 
 
+# `trustno-1511`: a word that somebody made harder to guess.
+_WORD_NUMBER: Final = re.compile(r"[A-Za-z]{4,20}[-_.!#]?[0-9]{2,6}")
+_STRONG_SIGN: Final = re.compile(r"[!#%^*~?@$&+]")
+# The type of a column, a step of a list.
+_TYPE: Final = re.compile(
+    r"(?i)(?:base|utf|u?int|float|n?(?:var)?char2?|bytes?|string|text|sha|hex|bits?|step|level|version"
+    r"|section|table|column|field|line|page|item|test|part|phase|chapter)[-_]?[0-9]+"
+)
+_LEAST_CELL: Final = 16
+# What stands in brackets for a value.
+_TOLD: Final = re.compile(
+    r"(?i)pass|pwd|token|secret|key|your|str|byte|redact|mask|hidden|value|null|none|cred|object|function|type|user"
+    r"|sha|hex|base|uuid|bit|char|len|md5|jwt|change|insert|enter|example|sample|place|some|any|new|old|num|code"
+)
+
+
+def _is_made_up(match: re.Match[str]) -> bool:
+    """A generated word, a word with a number, or a key."""
+    value = match[SECRET]
+    path = "/" in value and value == value.lower()
+    if path or placeholder(value) or code(value) or _METHOD.fullmatch(value):
+        return False
+    if HEX.fullmatch(value) or UUID.fullmatch(value):
+        return True
+    if random_looking(value, _LEAST_CELL) and not slug(value):
+        return True
+    if not re.search("(?i)pass|pwd", match["key"]):
+        return bool(_STRONG_SIGN.search(value)) and classes(value) > 3
+    word = _WORD_NUMBER.fullmatch(value) and not _TYPE.fullmatch(value)
+    return bool(word) or is_generated_word(match)
+
+
+def _is_bracketed(match: re.Match[str]) -> bool:
+    """A value, where stand-ins stand in brackets."""
+    value = match[SECRET]
+    if not re.search("[0-9]", value) or not names_a_secret(key_name(match)):
+        return False
+    return _is_made_up(match) and not _TOLD.search(value)
+
+
+def _is_cell(match: re.Match[str]) -> bool:
+    """The value beside a name."""
+    return names_a_secret(match["key"]) and _is_made_up(match)
+
+
 _ECHOED: Final = re.compile(
     r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ ])?(?:[\"']?%s(?:\\n)?[\"']?[ ])?\\{0,3}[\"']?"
     r"(?P<secret>[^\s\"'`|;&<>$(){}\\]{6,4096})\\{0,3}[\"']?[ ]{0,2}>{1,2}[ ]?(?P<file>\S{0,160})"
@@ -117,6 +165,24 @@ def _written(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     long = random_looking(found[SECRET], 16)
     if long or is_generated_word(found) or (told and _is_said(found)):
         yield found.span(SECRET)
+
+
+_WINDOW_CHARS: Final = 2_000
+
+
+def _flagged(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """What opens a session behind a flag; -b means that to a client of HTTP only."""
+    found = list(cookie_values(match))
+    if found and match[0].lstrip().startswith("-b"):
+        start = match.start()
+        if not any(
+            match.string.rfind(tool, max(0, start - _WINDOW_CHARS), start) >= 0 for tool in _CLIENTS
+        ):
+            return
+    yield from found
+
+
+_CLIENTS: Final = ("curl", "http", "wget", "hey", "ab ", "ab\f", "xh", "oha", "sqlmap", "hurl")
 
 
 _WORD = r"(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{4,512}|[^\s\"'`,]{4,512}))"
@@ -154,6 +220,24 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("told-slash", "password", "user / password after a word that says so",
          r"(?:log[ -]?in|sign[ -]?in|credentials?|zugangsdaten|user|use|account|acceso|connexion)[ :][^\n/]{0,60}[ ]/[ ]", r"(?P<secret>[^\s\"'`,/|]{6,256})(?=$|[\s,;.)\"'])", check=lambda match: _is_said(match) and (is_generated_word(match) or bool(re.match(r"[A-Za-z]{5,}[_!#.-]?[0-9]{2,4}(?:\.|\Z)", match[SECRET]))), caseless=True, fingerprint=False, rank=GUESS,
          hits=("Created initial admin user: admin@example.com / sunshine-81", "Use admin / Tiger_5956 to log in"), misses=("user: read / write", "account 12 / 2024-11-02", "login page / step-2", "use / 500GB")),
+    Rule("angle-value", "secret", "a value in angle brackets, as a logger of a directory prints it",
+         r"(?P<key>(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|api[_-]?key))\\{0,3}[\"']?[ ]?[:=][ ]?(?:<|&lt;)", r"(?P<secret>[^\s<>&\"'`\f]{5,512})(?:>|&gt;)", check=_is_bracketed, caseless=True, fingerprint=False, rank=GUESS,
+         hits=("user=<sa> password=<falcon-1511> server=<db>", f"token=<{mix(30)}>"), misses=("password=<password-12>", "token=<your-token-1>", "password=<bytes 20>", "pwd=<SecretStr2>", "password=<sha256>")),
+    Rule("table-row", "secret", "a row of a table with a name and its value",
+         rf"(?:[|][ \t]{{0,40}}|\x7f[ \t]{{1,40}})[`*]{{0,2}}(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:(?:pass(?:w(?:or)?d|phrase|code|wort)|pwd|token|secret|api[-_. ]?key|[_-]key|credential){TAIL}|[a-z_-]pass))[`*]{{0,2}}(?:[ \t]{{0,80}}[|]|[ \t]{{1,80}}\x7f)", r"[ \t]{0,80}[`*]{0,2}(?P<secret>[^\s|`\f]{6,4096}?)[`*]{0,2}[ \t]{0,80}[|\x7f]", check=_is_cell, caseless=True, fingerprint=False, rank=GUESS,
+         hits=(f"|  vercel_token  |  {mix(24)}  |", "| DB_PASSWORD | falcon-1511 |"), misses=("| password | string | required |", "| max_tokens | 4096128 |", "ls | token | sha256sum | head", "| password_policy | strict-v2-2024 |")),
+    Rule("named-object", "secret", "an object that has the name of a secret and holds its value",
+         r"(?P<key>[A-Za-z0-9_-]{0,24}(?:pass(?:w(?:or)?d|phrase|code)|token|secret|api[-_.]?key|[_-]key|credential))(?:\\{0,3}[\"'][ ]?:[ ]?\{\s{0,24}\\{0,3}[\"']|\f|:[ ]?\{[ ]?|:\n[ ]{1,24})(?:value|val|plain_?text|secret|string_?value|content|data|raw|S)(?:\\{0,3}[\"'])?[ ]?[:=]", r"[ ]?(?:\f|\\{0,3}[\"'])?(?P<secret>[^\s\"'`,\f\\{}]{6,4096})", check=_is_cell, caseless=True, fingerprint=False, rank=GUESS,
+         hits=('{"createToken": {"token": {"value": "3fa94c1d-22b0-4e58-86af-10c9d4b1e277", "name": "ci"}}}', f"api_key:\n  value: {mix(30)}"), misses=('{"token": {"value": "identifier"}}', '"max_tokens": {"value": "4096128"}', '"token": {"data": "getUserName"}')),
+    Rule("oauth-word", "secret", "a word of 30 letters that opens a chat",
+         r"(?:^|[^A-Za-z])oauth:(?P<secret>[a-z0-9]{30}", r")(?![A-Za-z0-9])", check=lambda match: bool(re.search("[0-9]", match[SECRET])), rank=GUESS,
+         hits=(f"NICK bob PASS oauth:{hexa(32)[:30]}", f"/tmp/oauth:{hexa(32)[:30]}.lock"), misses=("oauth:authorizationcodegrantflows",)),
+    Rule("fcm-legacy-key", "fcm-key", "a key of a service that sends to telephones",
+         r"AAAA[A-Za-z0-9_-]{7}:APA91", r"[A-Za-z0-9_-]{60,400}", rank=SHAPE,
+         hits=(f"use AAAA{mix(7)}:APA91b{mix(134)} now", f"/tmp/AAAA{mix(7)}:APA91b{mix(134)}.lock")),
+    Rule("channel-path", "secret", "the token in the address of a channel of packages",
+         r"conda\.[a-z0-9.-]{1,60}/t/", r"(?P<secret>[A-Za-z0-9_-]{8,200})", check=is_mixed_word, rank=GUESS,
+         hits=(f"https://conda.example.org/t/{mix(20)}/acme",), misses=("https://conda.example.com/t/$TOKEN/acme",)),
     # Put into files and lists
     Rule("replaced", "secret", "what an editor of streams puts in the place of a stand-in",
          r"s[/|#,][^/|#\n]{0,80}(?:pass|secret|token|key|pwd|change_?me|placeholder|replace_?me)[^/|#\n]{0,40}[/|#,]", r"(?:[A-Za-z0-9_.\"' -]{0,60}[=:][ ]?[\"']?)?(?P<secret>[^\s/|\"',\\&]{6,512})[\"']?[/|#,][gimI]{0,3}[\"' ;]", check=_is_put, caseless=True, rank=GUESS,
@@ -162,7 +246,7 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:echo|printf)[ \f][^\n|;&>]{6,400}>{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)", "", parts=_written, rank=GUESS, wide=r">{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)",
          hits=(f"printf %s {mix(40)} > /run/credentials/x.key", "echo -n 'winter34-95' > ./secrets/db_password"), misses=("echo done > key.txt", "echo $TOKEN > token", "echo 1.2.3 > api_key_version", "echo hello-world > secret.txt")),
     Rule("cookie-flag", "session-cookie", "a session behind the flag for cookies",
-         r"[ \f](?:-b|--cookie)[ =\f][\"']?", r"(?P<secret>[A-Za-z0-9_.-]{1,80}=[^\n\f\"'`]{3,4096})", parts=cookie_values, rank=GUESS,
+         r"[ \f](?:-b|--cookie)[ =\f][\"']?", r"(?P<secret>[A-Za-z0-9_.-]{1,80}=[^\n\f\"'`]{3,4096})", parts=_flagged, rank=GUESS,
          hits=(f"curl -b 'session={mix(40)}' https://x",), misses=("curl -b cookies.txt https://x", "git checkout -b feature=x1", "curl -b 'lang=en' x")),
     # Lists and protocols
     Rule("env-table", "secret", "a variable and its value in a table of the environment",

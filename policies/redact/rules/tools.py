@@ -6,6 +6,7 @@ from typing import Final
 
 from policies.redact.rule import CONTEXT, GUESS, SECRET, Check, Parts, Rule
 from policies.redact.rules.grammar import ATTACHED
+from policies.redact.rules.seen import is_pass_argument
 from policies.redact.standins import placeholder
 from policies.redact.values import is_argument, is_pair_word, is_user_pair
 
@@ -155,7 +156,7 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"{START}htpasswd(?:[ \f]-[A-Za-z]{{1,8}})*[ \f]-[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}}[ \f]", r"(?:[^\s]{1,512}[ \f]){1,2}(?P<secret>[^\s\"'`]{1,512})", check=is_argument, fingerprint=False,
          hits=("htpasswd -bc /etc/nginx/.htpasswd admin Passw0rd!1815",), misses=("htpasswd -c /etc/x admin",)),
     Rule("tool-pass-colon", "password", "pass:VALUE, as openssl and apksigner take it",
-         r"[ =\f]\\?[\"']?pass:", r"(?P<secret>[^\s\"'`\f]{1,512})", check=is_argument, fingerprint=False,
+         r"[ =\f]\\?[\"']?pass:", r"(?P<secret>[^\s\"'`\f]{1,512})", check=is_pass_argument, fingerprint=False,
          hits=("openssl pkcs12 -in c.p12 -nodes -passin pass:M.HiKqfwFH2+Y",), misses=("openssl x -passin pass:$PW",)),
     Rule("tool-git-config", "password", "a credential line for git or npm",
          r"(?:^|[^A-Za-z0-9])(?:_authToken|_password|_auth)[ ]?=[ ]?", r"\\{0,3}[\"']?(?P<secret>[^\s\"'`;,&]{6,4096})", check=is_argument, fingerprint=False,

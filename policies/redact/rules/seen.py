@@ -1,0 +1,63 @@
+"""Checks that look at what stands around a value as well."""
+
+import re
+from typing import Final
+
+from policies.redact.rule import SECRET
+from policies.redact.rules.checks import is_strong_password
+from policies.redact.surroundings import stored_key
+from policies.redact.values import (
+    CLOSERS,
+    UUID,
+    is_argument,
+    is_generated_word,
+    is_opaque,
+    is_prose_token,
+)
+
+_BARE_FLAG: Final = re.compile(r"[ \f]--stdin\Z")
+
+
+def is_piped(match: re.Match[str]) -> bool:
+    """What is piped into a tool that asks for a password; behind a bare --stdin only a strong one."""
+    if _BARE_FLAG.search(match[0]):
+        return is_strong_password(match) and " " not in match[SECRET]
+    return is_opaque(match)
+
+
+def is_pass_argument(match: re.Match[str]) -> bool:
+    """`pass:X`; a store has keys of that name."""
+    start = match.start(SECRET)
+    return is_argument(match) and not stored_key(match.string, start, match[SECRET].rstrip(CLOSERS))
+
+
+# `docker login -p "$REG_PASSWORD" Host1.example.com`
+_VARIABLE: Final = re.compile(r"\$\{?[A-Za-z0-9_]{0,40}\Z")
+
+
+def is_word_after(match: re.Match[str]) -> bool:
+    """A generated word behind the word password, where that is no variable."""
+    start = match.start()
+    if _VARIABLE.search(match.string[max(0, start - 48) : start]):
+        return False
+    return is_generated_word(match)
+
+
+# `using token 3fa9…`; other tokens tell which request, page or lock.
+_OPENS: Final = re.compile(
+    r"(?i)(?:(?P<before>[a-z]+)[ _-])?(?:token|api[ _-]?key)[ (]{1,2}[\"'`]?\Z"
+)
+_OTHER_TOKENS: Final = re.compile(
+    r"idempotency|continuation|cancel(?:lation)?|sync|pag(?:e|ing)|cursor|fencing|lease|state"
+    r"|correlation|request|trace|lock|claim|change|conflict|resume|dedup|design|color|next|client"
+    r"|start|task|upload"
+)
+
+
+def is_told_key(match: re.Match[str]) -> bool:
+    """A token in a sentence; a UUID only behind a word for a token that opens something."""
+    if not UUID.fullmatch(match[SECRET].rstrip(CLOSERS)):
+        return is_prose_token(match)
+    start = match.start(SECRET)
+    found = _OPENS.search(match.string[max(0, start - 48) : start])
+    return found is not None and not _OTHER_TOKENS.fullmatch((found["before"] or "").lower())

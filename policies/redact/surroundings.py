@@ -1,0 +1,81 @@
+"""What stands before a value and shows that it is none, and what a generator's work looks like."""
+
+import re
+from typing import Final
+
+# A generator changes the case every three letters, a programmer with each word.
+_HUMP: Final = re.compile(r"[a-z0-9](?=[A-Z])")
+_PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_WORD: Final = re.compile(r"[a-z]{6}")
+_LEAST_GENERATED: Final = 12
+_GENERATED_PIECE_CHARS: Final = 3.3
+
+_COMMANDS: Final = (
+    r"(?i:m?get|getex|getdel|set|setex|setnx|psetex|p?ttl|p?expire(?:at)?|persist|del|unlink|exists"
+    r"|incr(?:by)?|decr(?:by)?|touch|type|dump|delete|fetch|put|has|remove|evict|rename(?:nx)?|keys|watch|match"
+    r"|h(?:get|getall|mget|set|mset|del|exists|keys|len|incrby)|s(?:add|rem|members|card|ismember|pop)"
+    r"|z(?:add|rem|range|score|card)|[lr](?:push|pop|range|len))"
+)
+_QUOTE: Final = r"\\{0,3}[\"'`]?"
+# What a key-value store does with its keys: a command in capitals, a method, a command of its tool.
+_STORE: Final = re.compile(
+    rf"(?:(?:^|[^A-Za-z_])(?=[A-Z]{{3}})|(?:redis|valkey|cache|client|conn|store|kv)\."
+    r"|[-]cli(?:[ \f]-\S+|[ \f][\d.]+){0,4}[ \f])"
+    rf"{_COMMANDS}(?:{_QUOTE}[ ,\f(]{{1,3}}{_QUOTE}[\w:.-]+){{0,4}}"
+    rf"{_QUOTE}[ ,\f(]{{1,3}}{_QUOTE}(?:[\w-]+:)*[\w-]*\Z"
+)
+_STORE_CHARS: Final = 128
+# `user:1824`, `reset:3fa94c1d-…`, `3fa94c1d-…`, `*`: which of the keys.
+_STORED: Final = re.compile(
+    r"(?:[a-z][a-z_-]*:)*(?:(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{24,128})|[0-9]{1,20}|\*)(?::[a-z_-]+){0,3}"
+    r"|(?:[a-z]+:)+[a-z0-9_-]+"
+)
+# `--password= next`: the shell gives the flag nothing.
+_EMPTY_FLAG: Final = re.compile(r"(?:^|[\s\"'])--[A-Za-z0-9_.-]{1,64}= +\Z")
+_FLAG_CHARS: Final = 72
+
+
+def generated_halves(value: str) -> bool:
+    """`XBMRvQKCSM.RxmXL1`: one dot between letters whose case changes as in no name."""
+    left, dot, right = value.partition(".")
+    letters = left + right
+    if not dot or not letters.isalnum() or len(letters) < _LEAST_GENERATED:
+        return False
+    if len(_HUMP.findall(value)) < 2 or _WORD.search(value):
+        return False
+    return len(letters) < _GENERATED_PIECE_CHARS * len(_PIECE.findall(value))
+
+
+def stored_key(text: str, start: int, value: str) -> bool:
+    """`SETEX pass:3fa94c1d-… 60`: the value is a part of the name of what a store keeps."""
+    if text[start - 1 : start] != ":" or not _STORED.fullmatch(value):
+        return False
+    return bool(_STORE.search(text[max(0, start - _STORE_CHARS) : start - 1]))
+
+
+# `${DB_PASSWORD:?must be set}` and `map <leader>pw :!pass show`: what comes is said or run.
+_SAID: Final = re.compile(r"\?[A-Za-z_\"']|![a-z-]+\Z")
+_ASKED: Final = re.compile(r"\$\{[A-Za-z0-9_]{1,64}:\Z|[ ]:\Z")
+
+
+# `gift-cards?pass=all`: which of them.
+_CHOICE: Final = re.compile(r"[?&](?i:pass|pin)=\Z")
+_LONG_CHOICE: Final = 5
+# export KEY=`cat file`
+_COMMAND: Final = re.compile(
+    r"(?:cat|curl|wget|pass|op|vault|aws|gcloud|az|kubectl|security|gpg|openssl|jq|sed|awk|grep|head"
+    r"|tail|cut|tr|base64|node|python3?|ruby|date|pwgen|git|docker|terraform|sops|bw|lpass"
+    r"|secret-tool|age|ssh) "
+)
+
+
+def nothing_given(text: str, start: int, value: str) -> bool:
+    """What follows is the next argument, a message, a command, a choice."""
+    before = text[max(0, start - _FLAG_CHARS) : start]
+    if _SAID.match(value) and _ASKED.search(before):
+        return True
+    if value.isalpha() and len(value) < _LONG_CHOICE and _CHOICE.search(before):
+        return True
+    if before.endswith("=`") and _COMMAND.match(value):
+        return True
+    return bool(_EMPTY_FLAG.search(before))
