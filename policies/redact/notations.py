@@ -32,7 +32,7 @@ _NOTATION: Final = re.compile(
     | (?:[*<\[({_\#~=|%-]{1,6}|!!+)\ ?(?:removed|redacted|masked|hidden|filtered|saniti[sz]ed
         |scrubbed|omitted|censored|obfuscated|deleted|stripped|snipped|suppressed|concealed|protected|confidential|elided|withheld)
         (?:[\ _-][a-z]+){0,3}\ ?[*>\])}_\#~=!|%-]{1,6}
-    | \*{2,6}\ ?(?:secret|private|password|token|sensitive)\ ?\*{2,6} | [.*\x7f]+\|
+    | \*{2,6}\ ?(?:secret|private|password|token|sensitive)\ ?\*{2,6} | [.*\x06\x7f]+\|
     # The errors of a form, as their program shows them.
     | \[[a-z]{0,40}(?:error|detail|message|violation)[a-z]{0,40}\(.*
     # A pattern.
@@ -53,7 +53,7 @@ _VARIABLE: Final = re.compile(
 _CHAIN: Final = re.compile(
     r"[A-Za-z_]+(?:\([^()\n]{0,80}\))?(?:\.[A-Za-z_]+(?:\([^()\n]{0,80}\))?)*\.[A-Za-z_]+[!?]?\("
 )
-_CALL: Final = re.compile(r"[a-z]+(?:[A-Z_][a-z]+)*[(\[]")
+_CALL: Final = re.compile(r"[a-z]+(?:[A-Z_][a-z]+)*!?[(\[]")
 _NAMES: Final = re.compile(r"[A-Za-z]+(?:[-_./][A-Za-z]+)*")
 # What a check of a form says; no word of it mixes letters and digits.
 _MESSAGE: Final = re.compile(
@@ -123,7 +123,7 @@ def _names(value: str) -> bool:
 
 
 def _translated(value: str) -> bool:
-    words = value.rstrip(".!?:* \x7f").split(" ")
+    words = value.rstrip(".!?:* \x06\x7f").split(" ")
     return (
         len(words) > 1
         and all(_LETTERS.fullmatch(word) for word in words)
@@ -163,6 +163,7 @@ _AROUND_CHARS: Final = 400
 _HEADING_CHARS: Final = 8_000
 _SHELL_CHECK: Final = re.compile(r"\$\{\w{0,64}\Z")
 _SHELL_FLAG: Final = re.compile(r"\+(?:--[a-z]+[0-9]?(?:-[a-z]+)*=?|-[A-Za-z])")
+_SLICE: Final = re.compile(r"-?[0-9]{1,3}(?::-?[0-9]{1,3})?\}?.?")
 _SELECTOR: Final = re.compile(r"\[[\w-]{1,32}[~|^$*]?=(?:\\{0,2}[\"'])?\Z")
 _PSEUDO: Final = re.compile(r":{0,2}[a-z-]+(?:\(.*)?[,{]?")
 _POD_LINE: Final = re.compile(r"\n {2}\"?[A-Za-z0-9_+/-]{1,64}\"?: \Z")
@@ -172,6 +173,9 @@ _LIST_OF: Final = re.compile(
 _NEXT_LISTED: Final = re.compile(r",?[ ][a-z][\w@.+-]*(?:,[ ]|[ \t]*$|\n)", re.MULTILINE)
 _KEY_ID: Final = re.compile(r"\bkey_id(?:\":\s?\"|=\f)[0-9]{17,20}(?:\",\s{0,16}\"|\f)\Z")
 _BOX_KEY: Final = re.compile(r"[A-Za-z0-9+/]{43}=")
+# What a node of a mesh calls itself; its own half is a `privkey:`.
+_NODE: Final = re.compile(r"(?:\b|_)(?:node|disco|m|chal)key\Z")
+_NODE_KEY: Final = re.compile(r"[0-9a-f]{64}")
 _SHA1: Final = re.compile(r"[0-9a-f]{40}")
 _SCANNED: Final = re.compile(r"is_verified|line_number|is_secret|Secret Keyword|High Entropy")
 _GPG_ID: Final = re.compile(r"(?:0x)?(?:[0-9A-F]{8}){1,2}!?|(?P<long>[0-9A-F]{40})")
@@ -187,7 +191,7 @@ def surrounded(match: re.Match[str], name: str) -> bool:
     first = match.end("key") - len(name)
     before, sign = text[max(0, first - _AROUND_CHARS) : first], text[match.end("key") : start]
     if sign == ":" and _SHELL_CHECK.search(text[max(0, first - 64) : first]):
-        return value[0] == "?" or bool(_SHELL_FLAG.fullmatch(value))
+        return value[0] == "?" or bool(_SHELL_FLAG.fullmatch(value) or _SLICE.fullmatch(value))
     if sign.endswith(("]:", "]::")) and _SELECTOR.search(before) and _PSEUDO.fullmatch(value):
         return True
     if name == "pin" and before[-1:] in ("?", "&"):
@@ -199,12 +203,35 @@ def surrounded(match: re.Match[str], name: str) -> bool:
         return True
     if _WRONG.match(name) and " " in value and "\x7f" in value:
         return not any(c.isdigit() for c in value)
+    if _OBJECTS.search(name) and _OBJECT_NAME.fullmatch(value.rstrip("]}")):
+        return True
+    if sign == " => " and before[-1:] == "{" and _renamed(text, start, value, before):
+        return True
     return _public(match, name, before) or expression(match)
+
+
+# What a cluster or a pipeline calls the object that holds the value: existingSecret=redis-auth-9.
+_OBJECTS: Final = re.compile(
+    r"(?i)(?:\b|_)(?:existing|(?:env[-_]?)?from|pull|image[-_]?pull|credentials?|tls)[-_]?secret(?:[-_]?\w{0,12}key)?\Z"
+)
+_OBJECT_NAME: Final = re.compile(r"[a-z]+(?:[-_.]+(?:[a-z]+[0-9]{0,3}|[0-9]{1,6}))*")
+_RENAMED: Final = re.compile(r"[\w.@+-]{0,60}\}(?:/|[ ]\([0-9]{1,3}%\)|[ ]+\|[ ]+(?:[0-9]|Bin))")
+_LEAST_GENERATED: Final = 20
+
+
+def _renamed(text: str, start: int, value: str, before: str) -> bool:
+    """`rename src/{token => vault}/a.ts`: what a file is called now."""
+    stem = value.partition("}")[0]
+    generated = len(stem) >= _LEAST_GENERATED and any(c.isdigit() for c in stem)
+    known = re.search(r"(?:\b(?:rename|copy)[ ]|[\w]/)[\w./-]{0,80}\{\Z", before)
+    return not generated and bool(_RENAMED.match(text, start) or (known and "}" in value))
 
 
 def _public(match: re.Match[str], name: str, before: str) -> bool:
     """A checksum, the id of a key, the key that goes with an id: they open nothing."""
     text, value, (start, end) = match.string, match[SECRET], match.span(SECRET)
+    if _NODE.search(name) and _NODE_KEY.fullmatch(value):
+        return text[start - 1] == ":"
     if name == "key" and _BOX_KEY.fullmatch(value):
         return bool(_KEY_ID.search(before))
     if _SHA1.fullmatch(value):
@@ -234,7 +261,19 @@ def next_name(match: re.Match[str]) -> bool:
     return before == "= " and bool(_ASSIGNED.match(value))
 
 
+_TRIED: Final = re.compile(r"(?:try[?!]?|await|yield|throw|new)")
+_WORK: Final = re.compile(
+    r"[ ](?:(?:await|from)[ ])?(?:\{|[A-Za-z_][\w.?!:<>]{0,120}(?:\(|[ ]?\{))"
+)
+# `runCatching { … }`: what a block gives.
+_BLOCK: Final = re.compile(r"[a-z]+(?:[A-Z][a-z]+)+|lazy|run|suspend")
+
+
 def called(match: re.Match[str]) -> bool:
     """`key = function(...)`: the value is code."""
     end = match.end(SECRET)
+    if _TRIED.fullmatch(match[SECRET]) and _WORK.match(match.string, end):
+        return True
+    if match.string.startswith(" { ", end) and _BLOCK.fullmatch(match[SECRET]):
+        return True
     return match.string[end : end + 1] == "(" and match[SECRET].isidentifier()

@@ -7,17 +7,22 @@ from policies.redact.notations import notation
 
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
-      \$[A-Za-z_]\w*(?:[/:}"'\[\]),].*)? | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
+      \$(?!__(?-i:(?=\w*[a-z])(?=\w*[A-Z])\w*[0-9]))[A-Za-z_]\w*(?:[/:}"'\[\]),].*)?
+    | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
     | \?[a-z]+(?:\ .*)? | true\].* | %x[({\[].* | %[({<][=\w .:-]+[)}>%]*[sdr]?
-    | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.* | \([^)]*\)?
+    | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.*
+    | \((?!\((?-i:(?=\w*[a-z])(?=\w*[A-Z])\w*[0-9]))[^)]*\)?
     | \[(?:parameters|variables|reference|concat|list\w+|resourceid)\(.*
-    | [*x.•\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
+    | [*x.•\x06\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
     | secret | password | passwd | token | env:.* | file:.* | fd:\d+ | stdin | op://.*
     | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:\)(?:["'\s,)\]].*)?|\ -.*)
     | [\w./~$@{}-]*\.keychain(?:-db)? | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
-    | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x7f|\*{3,})[\w-]{0,8}
+    | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x06|\*{3,})[\w-]{0,8}
+    # A word of another language, as a form shows it; a password has a digit or begins small.
+    | (?-i:(?=[A-Z\x7f])[A-Za-z-]{0,12}\x7f[a-z-]{0,8}) | (?:un)?g\x7fltig
+    | m\x7f[nx]im[oa] | inv\x7flid[ao] | obligat\x7fri[oa] | \x7f
     | (?:id|type|src|source|target|env)=[\w./-]+(?:,.*)?
     | x-oauth-basic | process\.env.* | import\.meta.* | secrets\..* | vars\..*
     | (?:re?place|change|fill|insert|put|set|enter|add|paste)
@@ -48,7 +53,8 @@ _PLACEHOLDER: Final = re.compile(
     # What everybody may know: digests, moments, handles, public halves.
     | sha-?(?:1|224|256|384|512)[:=-].* | 0x[0-9a-f]{1,16} | 20\d\d-\d\d-\d\d(?:[t\ ]\d\d:\d\d.*)?
     | rw[qr][a-z0-9+/]{53}=? | (?:ssh|ecdsa|sk)-[a-z0-9@.-]+\ aaaa.* | aaaa[bce][a-z0-9]nza.*
-    | age1[a-z0-9]{58}
+    | age1[a-z0-9]{58} | (?-i:pk\.eyJ1I)[\w-]{20,400}\.[\w-]{16,64}
+    | \{(?:from_?secret|value_?from|secret_?key_?ref):
     # What counts and measures tell, and which versions of a package will do.
     | [+-]?[0-9.]+(?::[0-9.]+)*\|(?:c|g|ms|h|s|d|m)(?:\|.*)? | [\w.-]{1,40}\|s(?:\|\#.*)?
     | v?[0-9]{1,3}(?:\.(?:[0-9]{1,4}|x|\*)){1,2}
@@ -69,7 +75,7 @@ _LABEL: Final = re.compile(
     r"(?i)(?:[a-z\x7f'-]+[ ])*(?:pass(?:word|wort|code|phrase)|kennwort|contrase\x7f{1,2}a|senha"
     r"|wachtwoord|mot de passe|l\x7f{1,2}senord|parola|has\x7f{1,2}o|heslo|salasana"
     r"|adgangskode|passord"
-    r"|api[ ]key|token|schl\x7f{1,2}ssel)s?(?:[ ][a-z\x7f'-]+)*[ \x7f]*[.?!:*\x7f]*"
+    r"|api[ ]key|token|schl\x7f{1,2}ssel)s?(?:[ ][a-z\x7f'-]+)*[ \x06\x7f]*[.?!:*\x06\x7f]*"
 )
 _PATH: Final = re.compile(
     r"(?:~|\.{0,2})/(?:[\w.@+~\x7f-]*/)*[\w.@+~ \x7f-]*|[A-Za-z]:\\\S*|\.{1,2}"

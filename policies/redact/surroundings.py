@@ -7,15 +7,19 @@ from typing import Final
 _HUMP: Final = re.compile(r"[a-z0-9](?=[A-Z])")
 _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _WORD: Final = re.compile(r"[a-z]{6}")
+_LONG_WORD: Final = re.compile(r"[a-z]{8}")
 _LEAST_GENERATED: Final = 12
+_LEAST_WITH_DIGIT, _LEAST_WITHOUT, _LEAST_HUMPS = 9, 16, 3
 _GENERATED_PIECE_CHARS: Final = 3.3
 
 _COMMANDS: Final = (
     r"(?i:m?get|getex|getdel|set|setex|setnx|psetex|p?ttl|p?expire(?:at)?|persist|del|unlink|exists"
     r"|incr(?:by)?|decr(?:by)?|touch|type|dump|delete|fetch|put|has|remove|evict|rename(?:nx)?|keys|watch|match"
     r"|h(?:get|getall|mget|set|mset|del|exists|keys|len|incrby)|s(?:add|rem|members|card|ismember|pop)"
-    r"|z(?:add|rem|range|score|card)|[lr](?:push|pop|range|len))"
+    r"|z(?:add|rem|range|score|card)|[lr](?:push|pop|range|len)"
+    r"|object[ \f](?:encoding|idletime|freq|refcount)|memory[ \f]usage|debug[ \f]object)"
 )
+_STORE_COMMAND: Final = re.compile(rf"(?=[A-Z]{{3}}){_COMMANDS}")
 _QUOTE: Final = r"\\{0,3}[\"'`]?"
 # What a key-value store does with its keys: a command in capitals, a method, a command of its tool.
 _STORE: Final = re.compile(
@@ -37,6 +41,8 @@ _FLAG_CHARS: Final = 72
 
 def generated_halves(value: str) -> bool:
     """`XBMRvQKCSM.RxmXL1`: one dot between letters whose case changes as in no name."""
+    if "_" in value or "-" in value:
+        return _generated_pieces(value)
     left, dot, right = value.partition(".")
     letters = left + right
     if not dot or not letters.isalnum() or len(letters) < _LEAST_GENERATED:
@@ -46,8 +52,55 @@ def generated_halves(value: str) -> bool:
     return len(letters) < _GENERATED_PIECE_CHARS * len(_PIECE.findall(value))
 
 
+def _generated_pieces(value: str) -> bool:
+    """`lSSRmhHrR_lAQuZQQRHD`, `fN_EX2_AKc.a`: between signs the letters change as in no name."""
+    letters = re.sub(r"[-_.]", "", value)
+    if not letters.isalnum() or value.lower() == value or value.upper() == value:
+        return False
+    digit = any(c.isdigit() for c in value)
+    if len(letters) < (_LEAST_WITH_DIGIT if digit else _LEAST_WITHOUT) or _WORD.search(value):
+        return False
+    if len(_HUMP.findall(letters)) < (1 if digit else _LEAST_HUMPS):
+        return False
+    return len(letters) < (2.0 if digit else 2.5) * len(_PIECE.findall(value))
+
+
+def generated_case(value: str) -> bool:
+    """Letters alone, whose case changes as in no name."""
+    if not value.isalpha() or len(value) < _LEAST_WITHOUT or _LONG_WORD.search(value):
+        return False
+    return len(value) < 2.5 * len(_PIECE.findall(value)) and len(_HUMP.findall(value)) > 3
+
+
+# What a limiter and a queue count: bucket:ingest:5777, attempts:bob:17, hour.
+_COUNTED: Final = re.compile(
+    r"(?:bucket|counts?|counter|limit|quota|rate|attempts?|fail(?:ed|ures?)?|reset|lock|throttle|ttl|queue"
+    r"|hour|minute|second|day|week|month)(?::[a-z_-]+){0,3}(?::[0-9]{1,20})?"
+)
+_COUNTED_BY: Final = re.compile(
+    r"(?i)(?:reset|limit|rate|ratelimit|bucket|cache|lock|queue|counter|throttle|redis|store|quota)"
+    r"[-_. ]?key\\{0,3}[\"']?[:=][ ]?\\{0,3}[\"']?(?:[\w-]+:)*[\w-]*\Z"
+)
+_COUNTED_NAME: Final = re.compile(r"[a-z_-]+(?::[a-z_-]+)*(?::[0-9]{1,20})?")
+
+
+def _counted(text: str, start: int, value: str) -> bool:
+    """`reset_key=password:hour`, `token:bucket:ingest:5777`: how often, and of whom."""
+    if _COUNTED.fullmatch(value) and ":" in value:
+        return True
+    before = text[max(0, start - _STORE_CHARS) : start - 1]
+    return bool(_COUNTED_NAME.fullmatch(value) and _COUNTED_BY.search(before))
+
+
+def is_store_command(text: str) -> bool:
+    """A command of a store, as its monitor prints it."""
+    return bool(_STORE_COMMAND.fullmatch(text))
+
+
 def stored_key(text: str, start: int, value: str) -> bool:
     """`SETEX pass:3fa94c1d-… 60`: the value is a part of the name of what a store keeps."""
+    if text[start - 1 : start] == ":" and _counted(text, start, value):
+        return True
     if text[start - 1 : start] != ":" or not _STORED.fullmatch(value):
         return False
     return bool(_STORE.search(text[max(0, start - _STORE_CHARS) : start - 1]))

@@ -17,7 +17,7 @@ _OTHER_WORDS: Final = re.compile(
     r"|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
     r"|(?-i:LoadCredential|ImportCredential)"
     r"|amz-credential|goog-credential|(?:term|xdg|shell|security|desktop)_?session"
-    r"|(?:passw(?:or)?d|passphrase|token|secret|key)(?:file|path|dir|name|type|policy|prompt|field)\Z|websocket-(?:key|accept)"
+    r"|(?:passw(?:or)?d|passphrase|token|secret|key)(?:file|path|dir|name|type|policy|prompt|field)\Z|websocket-(?:key|accept)|(?:shard|group|row|lookup|object)[-_]?key\Z"
 )
 _CODE: Final = re.compile(
     r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*|[?!][\[(](?:[\"':&].*|[a-z_]{3,}(?:[,)\]].*)?)?)?|[A-Za-z_$][\w$]*[(\[].*"
@@ -364,7 +364,9 @@ def in_name(match: re.Match[str]) -> bool:
         return True
     if stored_key(match.string, match.start(SECRET), match[SECRET].rstrip(CLOSERS)):
         return True
-    return bool(_USERINFO.search(before)) or before.endswith("@")
+    # `@token="X"` is a variable of an object.
+    own = before[-2:-1] in " ,(<{[" and match.string.startswith("=", match.end("key"))
+    return bool(_USERINFO.search(before)) or (before.endswith("@") and not own)
 
 
 def slug(value: str) -> bool:
@@ -385,7 +387,7 @@ def is_prose_token(match: re.Match[str]) -> bool:
 def _words_around(match: re.Match[str]) -> bool:
     """A sentence, a declaration, an assignment of one name to another: no value is given."""
     groups, value = match.groupdict(), match[SECRET].rstrip(CLOSERS)
-    if groups.get("quote") or groups.get("whole") or not value.replace("_", "").isalpha():
+    if groups.get("quote") or groups.get("whole") or not re.sub("[_\x7f]", "", value).isalpha():
         return False
     sign = match.string[match.end("key") : match.start(SECRET)]
     if "=" in sign:

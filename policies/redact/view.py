@@ -9,6 +9,8 @@ from typing import Final
 
 # Stands for any character that no rule names. It is no blank, so a value may hold it.
 OTHER: Final = "\x7f"
+# Stands for the sign that says that something was left out.
+LEFT_OUT: Final = "\x06"
 # Between the elements of an argv and the leaves of a JSON object. A blank to both engines.
 BREAK: Final = "\f"
 
@@ -135,6 +137,8 @@ def _meant(match: re.Match[str]) -> str:
 def _ascii(char: str) -> str:
     if char.isascii():
         return char
+    if char == "\u2026":
+        return LEFT_OUT
     alike = _CONFUSABLE.get(char)
     if alike:
         return alike

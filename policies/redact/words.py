@@ -52,6 +52,7 @@ PROSE: Final = frozenset(
 SHOWN: Final = frozenset(
     "public pub publishable pubkey site sitekey partition cache sort primary foreign page paging "
     "pagination cursor continuation resume sync idempotency dedup fingerprint thumbprint gpg pgp "
+    "dedupe deduplication etag debounce "
     "measurement anon tracking progress ratelimit remaining trusted verify verifying verification "
     "peer".split()
 )

@@ -27,6 +27,7 @@ CASES = [
         "redaction_fifth.txt",
         "redaction_sixth.txt",
         "redaction_seventh.txt",
+        "redaction_ninth.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")

@@ -9,6 +9,7 @@ from typing import Final
 
 from policies.redact.rule import SECRET
 from policies.redact.standins import filling, placeholder, shuffled
+from policies.redact.surroundings import generated_case
 from policies.redact.values import (
     HEX,
     UUID,
@@ -197,7 +198,10 @@ def is_header_value(match: re.Match[str]) -> bool:
 
 def private_and_mixed(match: re.Match[str]) -> bool:
     """As `three_kinds`, and no key that is made to be published."""
-    return three_kinds(match) and not re.match(r"(?i)pk|pub|phc|site", match[SECRET])
+    value: str = match[SECRET]
+    if re.match(r"(?i)pk|pub|phc|site", value):
+        return False
+    return three_kinds(match) or generated_case(re.split("[_-]", value)[-1])
 
 
 def beside_a_key_type(match: re.Match[str]) -> bool:
@@ -352,7 +356,11 @@ _OF_WHOM: Final = re.compile(r"(?<=SESSION)_[A-Za-z0-9]+\Z")
 def is_hidden_key(match: re.Match[str]) -> bool:
     """A generated value behind a name that may mean many things."""
     value, name = _ENDING.sub("", match[SECRET]), _OF_WHOM.sub("", match["key"])
-    if not names_a_secret(name) or placeholder(value) or value.startswith(("/", "~", ".")):
+    if (
+        not names_a_secret(name)
+        or placeholder(value)
+        or value.lstrip("-=").startswith(("/", "~", "."))
+    ):
         return False
     if re.fullmatch(r"[0-9A-Fa-f]+", value):
         return len(value) >= _HEX_CHARS and (

@@ -26,7 +26,7 @@ from policies.redact.rules.grammar import (
     VALUE,
 )
 from policies.redact.rules.samples import hexa, mix, uuid
-from policies.redact.rules.seen import is_piped, is_told_key, is_word_after
+from policies.redact.rules.seen import is_piped, is_subprotocol, is_told_key, is_word_after
 from policies.redact.values import (
     is_argv_password,
     is_argv_token,
@@ -127,7 +127,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"Cookie: theme=dark; sessionid={mix(32)}", f"Set-Cookie: connect.sid=s%3A{mix(32)}; Path=/"), misses=("Cookie: theme=dark; lang=en",)),
     # URLs and connection strings
     Rule("url-password", "password", "user:password@host",
-         r"[a-z][a-z0-9+.-]{1,20}:(?:/|\\/|%2F){2}[^\s/:@\"'`<>\f]{0,128}:", r"(?P<secret>[^\s\"'`<>\f]{1,512}?)@(?=[\w\[.\x7f$-])", check=is_userinfo, caseless=True,
+         r"[a-z][a-z0-9+.-]{1,20}:(?:/|\\/|%2F){2}[^\s/:@\"'`<>\f]{0,128}:", r"(?P<secret>[^\s\"'`<>\f]{1,512}?)@(?=[\w\[.\x06\x7f$-])", check=is_userinfo, caseless=True,
          fingerprint=False, hits=("mysql://root:welcome_643@127.0.0.1:3306/shop", "redis://:4yzS-u9ENQCfsov6DK@cache:6379/0", "https_proxy=http://svc:y0sh0Y#-hGH^^@proxy:3128"),
          misses=("https://user:****@git.example.com/x.git", "postgres://$DB_USER:$DB_PASS@db/index", "http://localhost:8976/callback?m=a@b.c",
                  "https://<user>:<password>@key.example.com", "https://example.com:443/@scope/pkg")),
@@ -168,7 +168,7 @@ RULES: Final[tuple[Rule, ...]] = (
                "the password was changed to K.wbfLfX_m01d today"),
          misses=("the password is required", "password is not set", "the password was rotated")),
     Rule("prose-password-for", "password", "password for …: value",
-         rf"{PASSWORD_WORDS}[ ](?:for|of)[ ][^\n:]{{1,100}}:", r"(?:[ ]{1,2}|[ \t]{0,4}(?:\r?\n|\\{1,2}n)[ \t]+)(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,7}(?=[^\w-]|$)|[^\s\"'`,]{3,512})", check=is_told, caseless=True, fingerprint=False,
+         rf"{PASSWORD_WORDS}[ ](?:for|of)[ ](?:\\{{0,3}}[\"'][a-z]{{2,8}}://[^\n\"'\\]{{1,100}}\\{{0,3}}[\"']|[^\n:]{{1,100}}):", r"(?:[ ]{1,2}|[ \t]{0,4}(?:\r?\n|\\{1,2}n)[ \t]+)(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,7}(?=[^\w-]|$)|[^\s\"'`,]{3,512})", check=is_told, caseless=True, fingerprint=False,
          hits=("initial password for user root: Kq82!mmzT", "Enter passphrase for key '/k': jungle zephyr ivory dolly", "Password for the bob user (see x):\n  Kq82mmzT"), misses=("Password for bob: required",)),
     Rule("prose-token", "secret", "a token in a sentence",
          r"(?:token|api[ _-]?key|access key|secret|credential|bearer|(?:licen[cs]e|auth|recovery|encryption|private|master|signing|session|unseal)[ ]key)s?(?:[ ](?:is|was|has been))?(?:[ ](?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to)?[ (]", r"[(\[]?\\{0,3}[\"'`]?(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_told_key, caseless=True, rank=GUESS,
@@ -197,8 +197,8 @@ RULES: Final[tuple[Rule, ...]] = (
          wide=r"-(?:replace|insert)[ \f]",
          hits=("plutil -replace Password -string T1gerX!9 a.plist",), misses=("plutil -replace PasswordFile -string x1 a",)),
     Rule("k8s-websocket", "secret", "a bearer token in the name of a protocol",
-         r"base64url\.bearer\.authorization\.k8s\.io\.", r"(?P<secret>[A-Za-z0-9_-]{16,16384})", rank=SHAPE,
-         hits=(f"Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.{mix(40)}",)),
+         r"(?:base64url\.bearer\.authorization\.k8s\.io\.|(?:^|[\s\"',/\f:])(?:bearer|(?:access|id|auth)?[_-]?token|auth(?:orization)?|jwt)(?:[.-]|,[ ]))", r"(?P<secret>[A-Za-z0-9_-]{16,16384})", check=is_subprotocol, caseless=True, rank=SHAPE,
+         hits=(f"Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.{mix(40)}", f"Sec-WebSocket-Protocol: graphql-ws, bearer.{mix(43)}"), misses=("Sec-WebSocket-Protocol: bearer.authorization, binary.k8s.io", "token, base64UrlEncodeSha256Digest")),
     Rule("one-time-code", "one-time-code", "a code that opens a session once",
          r"(?:one[- ]?time|verification|2fa|mfa|otp|totp|login|sign[- ]?in|two[- ]?factor|security|sms|digit)[ -](?:auth[a-z]{0,11}[ ])?(?:code|pin|password|passcode)(?:[ ]is|[ ](?:you|sent|received|from|for|to)[ ][^\n]{1,60}:)?[ :=]", r"[ :=]{0,3}(?P<secret>[0-9]{3}[ -]?[0-9]{3,5})(?![0-9]|[.][0-9])", check=is_code, caseless=True, fingerprint=False, rank=SHAPE,
          hits=("Your one-time code is 482913", "MFA code: 482 913"), misses=("2fa code is 123456", "login code 200", "verification code sent")),

@@ -8,6 +8,7 @@ from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
 from policies.redact.rules.arguments import is_login_word
 from policies.redact.rules.samples import hexa, mix, upper
 from policies.redact.standins import placeholder
+from policies.redact.surroundings import is_store_command
 from policies.redact.values import is_mixed_word, is_opaque, is_user_pair, random_looking
 
 _MAX_BLOCK_CHARS: Final = 800
@@ -51,6 +52,46 @@ _SENSITIVE_CHARS: Final = 400
 _FLAT_CHARS: Final = 800
 
 
+# An output that is a list or an object: everything in it is meant.
+_FLAT_TYPE: Final = re.compile(r"\ftype=\f(?:object|list|map|set|tuple)\f")
+_NEXT_OUTPUT: Final = frozenset(("sensitive=", "value=", "type="))
+_LEAF: Final = re.compile(r"(?P<secret>[^\f]{1,2000})\f(?=(?P<next>[a-z]{1,12}=?)?)")
+_NESTED: Final = re.compile(r"\"value\"\s{0,4}:\s{0,4}(?=[\[{])")
+_TOKEN: Final = re.compile(r"\"(?P<secret>(?:[^\"\\\n]|\\.){0,2000})\"(?P<name>\s{0,4}:)?|[\[\]{}]")
+_MARK: Final = re.compile(r"(?:sensitive|secret|masked)\"\s{0,2}:\s{0,2}true")
+_NESTED_CHARS: Final = 4_000
+
+
+def _flat_leaves(text: str, end: int) -> Iterator[tuple[int, int]]:
+    """The leaves behind `value=` up to the name of the next output."""
+    if not _FLAT_TYPE.match(text, end):
+        return
+    inside = False
+    for found in _LEAF.finditer(text, end + 1, end + _NESTED_CHARS):
+        leaf = found[SECRET]
+        if leaf == "sensitive=" or (inside and found["next"] in _NEXT_OUTPUT):
+            return
+        if inside and not leaf.endswith("=") and not placeholder(leaf):
+            yield found.span(SECRET)
+        inside = inside or leaf in ("value", "value=")
+
+
+def _nested_strings(text: str, end: int) -> Iterator[tuple[int, int]]:
+    """The strings of the list or object that is the value."""
+    found = _NESTED.search(text, end, end + _SENSITIVE_CHARS)
+    if found is None or "sensitive" in text[end : found.start()]:
+        return
+    depth, stop = 0, found.end() + _NESTED_CHARS
+    # Where marks are taken off, no string can be told from what stands between two.
+    border = text.find("\f", found.end(), stop)
+    for token in _TOKEN.finditer(text, found.end(), stop if border < 0 else border):
+        depth += (token[0] in "[{") - (token[0] in "]}")
+        if depth == 0 or (token["name"] and _MARK.match(text, token.start() + 1)):
+            return
+        if token[SECRET] and not token["name"] and not placeholder(token[SECRET]):
+            yield token.span(SECRET)
+
+
 def _sensitive(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """The value of an output that is marked as sensitive, before or after the mark."""
     text, (start, end) = match.string, match.span()
@@ -61,7 +102,9 @@ def _sensitive(match: re.Match[str]) -> Iterator[tuple[int, int]]:
             yield low + before.start(SECRET), low + before.end(SECRET)
         if after and not placeholder(after[SECRET]):
             yield after.span(SECRET)
+        yield from _flat_leaves(text, end)
         return
+    yield from _nested_strings(text, end)
     first = max(0, start - _SENSITIVE_CHARS)
     opened = text.rfind("{", first, start)
     closed = text.find("}", end, end + _SENSITIVE_CHARS)
@@ -98,8 +141,14 @@ def _headers(match: re.Match[str]) -> Iterator[tuple[int, int]]:
             yield found.span(SECRET)
 
 
+_STORE_KEY: Final = re.compile(r"[\w.-]+(?::[\w.*-]+)+")
+
+
 def _is_listed(match: re.Match[str]) -> bool:
-    """A word in quotes beside the name of a user."""
+    """A word in quotes beside the name of a user, and no key beside a command of a store."""
+    user = match[0].strip('\f/"').partition('"')[0]
+    if is_store_command(user) and _STORE_KEY.fullmatch(match[SECRET]):
+        return False
     return is_login_word(match[SECRET]) or (
         random_looking(match[SECRET]) and "-" not in match[SECRET]
     )

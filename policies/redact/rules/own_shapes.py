@@ -42,6 +42,20 @@ def _lettered(match: re.Match[str]) -> bool:
     return re.search(r"[a-f]", match[SECRET]) is not None
 
 
+_SPACES_LETTERS: Final = 4
+_JOINING: Final = re.compile(r"(?i)kubeadm|kubelet|bootstrap|\bjoin(?:ing|ed)?\b")
+_AROUND_CHARS: Final = 240
+
+
+def _joins(match: re.Match[str]) -> bool:
+    """By turns letters and digits, near a word for a machine that joins a cluster."""
+    secret = match[SECRET].partition(".")[2]
+    if not re.search(r"[a-z][0-9]+[a-z]", secret) or re.fullmatch(r"[0-9a-f]+", secret):
+        return False
+    start, end = match.span(SECRET)
+    return bool(_JOINING.search(match.string[max(0, start - _AROUND_CHARS) : end + _AROUND_CHARS]))
+
+
 def _stellar_seed(match: re.Match[str]) -> bool:
     """The last two bytes are the CRC of the others."""
     raw = base64.b32decode(match[SECRET])
@@ -119,6 +133,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _form("ngrok-authtoken", "[23][A-Za-z0-9]{26}_[0-9][A-Za-z0-9]{20}", _CLOSED, f"2{mix(26)}_3{mix(20)}", check=three_kinds, wide="[A-Za-z0-9]{12}_[0-9][A-Za-z0-9]{12}"),
     _open("portainer-token", "ptr_", "[A-Za-z0-9+/=]", 40, three_kinds), _form("truenas-key", "[0-9]{1,6}-(?P<secret>[A-Za-z0-9]{64}", _CLOSED, f"1-{mix(64)}", check=three_kinds),
     _open("palo-alto-key", "LUFRPT", "[A-Za-z0-9+/=]", 40), _open("logicmonitor-token", "lm[ab]_", "[A-Za-z0-9+/=]", 60, three_kinds), _form("censys-token", "censys_[A-Za-z0-9]{8}_[A-Za-z0-9]{16}", "[A-Za-z0-9]{0,40})", f"censys_{mix(8)}_{mix(24)}"),
+    _form("digitalocean-spaces-key", "DO(?:00|80)[A-Z0-9]{16}", _CLOSED, f"DO00{upper(16)}", f"DO00{digits(16)}", check=lambda match: len(re.findall("[A-Z]", match[SECRET])) > _SPACES_LETTERS),
+    _form("bootstrap-token", r"[a-z0-9]{6}\.[a-z0-9]{16}", ")(?![a-z0-9.])", "kubeadm q7k2m9.x4v1b8n3c6z5l0pd", "use q7k2m9.x4v1b8n3c6z5l0pd", check=_joins),
     # Building and code
     _exact("jenkins-token", "11", _HEX, 32, _lettered), _exact("phabricator-token", "(?:api|cli)-", _LOWER, 28, _lower_mixed), _form("nexus-npm-token", rf"NpmToken\.(?P<secret>{_UUID}", _CLOSED, f"NpmToken.{uuid()}"),
     _form("youtrack-token", r"perm[:-](?P<secret>[A-Za-z0-9+/=]{4}", r"[A-Za-z0-9+/=]{0,100}\.[A-Za-z0-9+/=-]{1,100}\.[A-Za-z0-9]{24,40})", f"perm:{mix(14)}.{mix(8)}=.{mix(30)}", check=three_kinds),

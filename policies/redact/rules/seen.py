@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from policies.redact.rule import SECRET
-from policies.redact.rules.checks import is_strong_password
+from policies.redact.rules.checks import is_strong_password, three_kinds
 from policies.redact.surroundings import stored_key
 from policies.redact.values import (
     CLOSERS,
@@ -31,12 +31,35 @@ def is_pass_argument(match: re.Match[str]) -> bool:
     return is_argument(match) and not stored_key(match.string, start, match[SECRET].rstrip(CLOSERS))
 
 
+_PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_GENERATED_PIECE_CHARS: Final = 3
+
+
+def is_subprotocol(match: re.Match[str]) -> bool:
+    """A token in a list of protocols: letters of both cases and digits by turns, and no name."""
+    if ".k8s.io." in match[0]:
+        return True
+    value: str = match[SECRET]
+    if len(value) < _LEAST_PROTOCOL_TOKEN or not three_kinds(match):
+        return False
+    return len(value) < _GENERATED_PIECE_CHARS * len(_PIECE.findall(value))
+
+
+_LEAST_PROTOCOL_TOKEN: Final = 20
+
+
 # `docker login -p "$REG_PASSWORD" Host1.example.com`
 _VARIABLE: Final = re.compile(r"\$\{?[A-Za-z0-9_]{0,40}\Z")
 
 
+# `Vault password (prod-1): `
+_ASKED: Final = re.compile(r"[(\[].{1,80}[)\]]:")
+
+
 def is_word_after(match: re.Match[str]) -> bool:
-    """A generated word behind the word password, where that is no variable."""
+    """A generated word behind the word password, where that is no variable and asks for none."""
+    if _ASKED.fullmatch(match[SECRET]):
+        return False
     start = match.start()
     if _VARIABLE.search(match.string[max(0, start - 48) : start]):
         return False

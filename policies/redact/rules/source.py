@@ -15,9 +15,11 @@ from policies.redact.values import (
     code,
     is_mixed_word,
     is_opaque,
+    names_a_secret,
     random_looking,
     slug,
 )
+from policies.redact.words import PROSE
 
 _QUOTED: Final = re.compile(
     r"\\{0,3}(?P<q>[\"'`])(?P<secret>(?:(?!(?P=q))[^\n\f\\]){1,512})\\{0,3}(?P=q)"
@@ -77,6 +79,133 @@ def _is_defined(match: re.Match[str]) -> bool:
     return is_opaque(match) and not re.fullmatch(r"[a-z_.:-]+|[/~].*|https?:.*", value)
 
 
+# What a shell, a composer of containers or a framework takes where a variable is not set.
+_SHELL_DEFAULT: Final = re.compile(
+    r"(?:\\{0,3}(?P<q>[\"'])(?P<quoted>(?:(?!(?P=q))[^\n\f\\]){3,512})\\{0,3}(?P=q)"
+    r"|(?P<bare>[^\s\"'`}\f\\$][^\s\"'`}\f\\]{2,511}))\\{0,3}[\"']?\}"
+)
+_BEFORE_DEFAULT: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9_.-]{1,64})(?:\\{0,3}[\"']?[ \t]{0,4}(?:[:=]|=>)[ \t]{0,4}\\{0,3}[\"']?|[ ]|:?[-=]|=\f)\Z"
+)
+_SAYS_PASSWORD: Final = re.compile(
+    r"(?i)pass(?:w(?:or)?d|phrase|code|wort)?(?:[_.-]|\Z)|(?:^|[^a-z])(?:pwd?|psk)\Z|pwd|pass\Z"
+)
+_SAYS_KEY: Final = re.compile(
+    r"(?i)token|secret|[-_.]?key\Z|credential|[-_.](?:auth|pat|jwt|salt)\Z"
+)
+# `${DB_PASS:x}` and `${db.password:x}`; `${file:…}` and `${ssm:…}` say where to look.
+_FRAMEWORK_NAME: Final = re.compile(r"[A-Z][A-Z0-9_]+|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
+_SLICE: Final = re.compile(r"-?[0-9]*(?::-?[0-9]+)?|[+?/@^,#%:].*")
+_LEAST_NAMED_KEY: Final = 6
+
+
+def _is_default(value: str, name: str) -> bool:
+    if not names_a_secret(name) or placeholder(value) or code(value) or _SLICE.fullmatch(value):
+        return False
+    if re.match(r"[a-z][a-z0-9+.-]*://", value) or value.lower() in PROSE:
+        return False
+    if _SAYS_PASSWORD.search(name):
+        return True
+    if not _SAYS_KEY.search(name) or len(value) < _LEAST_NAMED_KEY or slug(value):
+        return bool(_SAYS_KEY.search(name) and HEX.fullmatch(value))
+    return any(c.isdigit() for c in value) or is_login_word(value)
+
+
+# The last word that a program says before it falls back on a literal.
+_FALLBACK_NAMES: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$:-]*")
+_STATEMENT: Final = re.compile(r"[;{\n\f]")
+_FALLBACK_CHARS: Final = 160
+_ENVIRONMENT: Final = re.compile(r"(?i)env")
+
+
+def _is_fallback(match: re.Match[str]) -> bool:
+    """`os.getenv("DB_PASSWORD") or "hunter2"`: what a name that means a password is otherwise."""
+    start, value = match.start(SECRET), match[SECRET]
+    before = match.string[max(0, start - _FALLBACK_CHARS) : start]
+    names = _FALLBACK_NAMES.findall(_STATEMENT.split(before)[-1])
+    if any(_PASSWORD_LABEL.search(name) for name in names):
+        return False
+    if not _ENVIRONMENT.search(before) and not is_mixed_word(match):
+        return False
+    return any(_is_default(value, name) for name in names)
+
+
+_PASSWORD_LABEL: Final = re.compile(
+    r"(?i)label|title|message|placeholder|hint|text|type|error|prompt"
+)
+
+
+def _shell_defaults(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The default of a variable that means a secret, by its own name or what it is given to."""
+    found = _SHELL_DEFAULT.match(match.string, match.end())
+    if found is None:
+        return
+    own, sign = match["name"], match["sign"]
+    if sign == ":" and not _FRAMEWORK_NAME.fullmatch(own):
+        return
+    given = _BEFORE_DEFAULT.search(match.string[max(0, match.start() - 96) : match.start()])
+    group = "quoted" if found["q"] else "bare"
+    names = (own, given["name"] if given else "")
+    # `PASSWORD_FILE=${X:-/run/x}`: both names must allow it, and one say so.
+    if any(_is_default(found[group], name) for name in names) and names_a_secret(names[1]):
+        yield found.span(group)
+
+
+_TAG_CHARS: Final = 1_500
+_ATTRIBUTE: Final = re.compile(
+    r"(?:[\s/\"';]|\\{1,2}[nrt])(?P<name>type|value)\s{0,4}=\s{0,4}"
+    r"(?:(?P<q>\\{0,3}[\"']|&(?:quot|\#3[49]);)(?P<quoted>(?:(?!(?P=q))[^\n\f]){0,512})(?P=q)"
+    r"|(?P<bare>[^\s\"'<>=`&\f\\]{1,512}))",
+    re.IGNORECASE,
+)
+_TAG_END: Final = re.compile(r"(?:<|&lt;)(?:input|/)", re.IGNORECASE)
+_VIEW: Final = re.compile(r"@[A-Za-z(].*|\{.*\}|<.*")
+
+
+def _typed_in(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """What a field for a password is filled with."""
+    text, start = match.string, match.end() - 1
+    end = _TAG_END.search(text, start, start + _TAG_CHARS)
+    stop = end.start() if end else start + _TAG_CHARS
+    values, is_password_field, at = [], False, start
+    while found := _ATTRIBUTE.search(text, at, stop):
+        # Behind the end of this element another one begins.
+        if re.search(r"(?<![=?%-])>", text[at : found.start()]):
+            break
+        group, at = "quoted" if found["q"] else "bare", found.end() - 1
+        if found["name"].lower() == "type":
+            is_password_field = found[group].lower() == "password"
+        else:
+            values.append((found[group], found.span(group)))
+    for value, span in values if is_password_field else ():
+        if len(value) >= _LEAST_TYPED and not placeholder(value) and not _VIEW.fullmatch(value):
+            yield span
+
+
+_LEAST_TYPED: Final = 3
+_GROUP_CHARS: Final = 600
+_GROUP_START: Final = re.compile(r"[({][ \t]{0,4}(?=(?:echo|printf|sleep|cat|yes)[ ])")
+_SPOKEN: Final = re.compile(
+    r"(?:[({;&]|\n)[ \t]{0,4}(?:echo|printf)[ ](?:-[a-z]{1,3}[ ])?(?:\\{0,3}[\"']?%s(?:\\{1,2}n)?\\{0,3}[\"']?[ ])?"
+    r"(?:\\{0,3}(?P<q>[\"'])(?P<quoted>(?:(?!(?P=q))[^\n\f\\]){3,256})|(?P<bare>[^\s\"'`|;&)$\f\\]{3,256}))"
+)
+
+
+def _spoken(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Every line of a group of commands that answers a tool which asks for a password twice."""
+    text, low = match.string, max(0, match.start() - _GROUP_CHARS)
+    begins = [found.start() for found in _GROUP_START.finditer(text, low, match.start())]
+    for found in _SPOKEN.finditer(text, begins[-1], match.start() + 1) if begins else ():
+        group = "quoted" if found["q"] else "bare"
+        if not placeholder(found[group]) and found[group].lower() not in PROSE:
+            yield found.span(group)
+
+
+def _is_composed(match: re.Match[str]) -> bool:
+    """The literal that is put behind the scheme; `"{token}"` is none."""
+    return is_opaque(match) and not re.match(r"[{%]", match[SECRET])
+
+
 # Calls that take a key, whatever else.
 _KEY_CALLS: Final = "|".join((
     r"jwt\.(?:sign|verify|encode|decode)", r"\)\.(?:sign|verify)", r"create_?hmac", r"hash_hmac", r"hmac\.hexdigest", r"hmac\.(?:new|digest)",
@@ -96,6 +225,23 @@ RULES: Final[tuple[Rule, ...]] = (
          r"(?:auth[ ]?=[ ]?\((?:[A-Za-z_.]{1,40}, ?)|basic_?auth\([A-Za-z_.\"']{1,40},[ ]?|getconnection\([^()\n]{1,160},[ ]?|(?:new[ ]pdo|mysqli|networkcredential)\([^()\n]{1,160},[ ]?|(?:[a-z)]\.|->)(?:with|set)?_?password\([ ]?|userpwd,[ ]?[\"'][^\"'\n:]{1,64}:)", r"(?<![\"']{2})(?:\\{0,3}(?P<quote>[\"']))?(?P<secret>(?(quote)(?:(?!(?P=quote))[^\n\f\\]){4,256}|[^\"'\s()\\,]{4,256}))\\{0,3}[\"']", check=_last, caseless=True, fingerprint=False, rank=GUESS,
          hits=("requests.post(url, auth=(self.user, 'T1gerX!9kk'))", 'DriverManager.getConnection(url, "root", "falcon_483")', "container.withPassword('falcon_483')", 'curl_setopt($ch, CURLOPT_USERPWD, "bob:falcon_483");'),
          misses=("auth=(self.user, self.password)", "x.withPassword('secret')", "b.setPassword(\"$PW\")", "u.password('string')", "getConnection(url, props)", "form.setPassword('pass_word')")),
+    Rule("shell-default", "secret", "what a variable that means a secret is where it is not set",
+         r"\$\{\??(?P<name>[A-Za-z_][A-Za-z0-9_.]{0,64})(?P<sign>:?[-=]|:)", "", parts=_shell_defaults, fingerprint=False, rank=GUESS, wide=r"\$\{\??[A-Za-z_][A-Za-z0-9_.]*[:=-]",
+         hits=("DB_PASSWORD=${DB_PASSWORD:-hunter2}", "password: ${DB_PASS:falcon_84}", f'JWT_SECRET="${{JWT_SECRET:-{hexa(32)}}}"'),
+         misses=("DB_PASSWORD=${DB_PASSWORD:-}", "DB_PASSWORD=${DB_PASSWORD:-$OTHER}", "DB_PASSWORD=${DB_PASSWORD:-changeme}", "PASSWORD_FILE=${PASSWORD_FILE:-/run/secrets/pw}", "password: ${file:secrets.yml:pw}", "${PASSWORD:0:3}", "SECRET_NAME=${SECRET_NAME:-db-creds-17}")),
+    Rule("code-default", "secret", "the literal that a program falls back on",
+         r"(?:\?\?|\|\||\?:|[ )\]]or|or_?else\(|unwrap_or\(|(?:env|environ\.get|fetch|getproperty)\([ ]?\\{0,3}[\"'][A-Za-z0-9_.:-]{1,64}\\{0,3}[\"'],)[ ]?", r"\\{0,3}(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\s\f\\]){4,512})\\{0,3}(?P=quote)", check=_is_fallback, caseless=True, fingerprint=False, rank=GUESS,
+         hits=("password = process.env.DB_PASSWORD || 'falcon_84'", 'DB_PASSWORD = os.getenv("DB_PASSWORD", "falcon_84")', 'let password = try keychain.read(service: "x") ?? "falcon_84"'),
+         misses=("token.type || 'bearer'", 'os.getenv("DB_PASSWORD", "")', "passwordLabel ?? 'Passwort12'", 'os.getenv("TOKEN_URL", "https://x.example/1")', "password || 'required'")),
+    Rule("html-input", "password", "what a field for a password is filled with",
+         r"(?:<|&lt;)input(?:[\s/]|\\{1,2}[nrt])", "", parts=_typed_in, caseless=True, fingerprint=False,
+         hits=('<input type="password" name="pw" value="T1gerX9">', "<input value='falcon_84' class=a type='password'/>"), misses=('<input type="password" value="{{ pw }}">', '<input type="password"><input type="text" value="falcon_84">', '<input type="password" value="@Model.Pw1">')),
+    Rule("piped-group", "password", "the lines that a group of commands answers with",
+         r"(?:\)|;[ ]?\}|\n[ ]{0,8}\})[ ]{0,3}\|[ ]{0,3}(?:sudo[ ](?:-[A-Za-z]{1,8}[ ]){0,3})?(?:(?:smb|vnc|ch|ht|k|ldap|x11vnc|gr)?passwd|cryptsetup|kinit|ksu|ssh-add|ssh-keygen|gpg|sudo|veracrypt|pdbedit)\b", "", parts=_spoken, fingerprint=False,
+         hits=("(echo falcon_84; echo falcon_84) | smbpasswd -s bob", '{ echo "falcon_84"; echo "falcon_84"; } | passwd bob'), misses=('(echo "$PW"; echo "$PW") | smbpasswd -s bob', "(echo y17; echo y17) | tee a")),
+    Rule("composed-header", "authorization", "a scheme and its token, put together by a program",
+         r"(?:bearer|token|basic|bot|api-?key)[ ](?:(?:\{[a-z0-9:!]{0,12}\}|%[svq@])\\{0,3}[\"'](?:,|[ ]?%|\.format\()|\\{0,3}[\"'][ ]?(?:\+|\.|&|<>|\|\|))", r"[ ]?\(?&?\\{0,3}(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\s\f\\]){8,4096})\\{0,3}(?P=quote)", check=_is_composed, caseless=True,
+         hits=(f'{{"Authorization": format!("Bearer {{}}", "{mix(30)}")}}', f"{{'Authorization': 'token ' + '{mix(30)}'}}", f'h["Authorization"] = "Bearer %s" % "{mix(30)}"'), misses=('format!("Bearer {}", token)', 'format!("Bearer {}", "{token}")', '"Bearer " + "$TOKEN"')),
     Rule("bytes-literal", "secret", "a key written as bytes",
          r"(?:key|secret|salt|password|passphrase|token|pepper)[ ]?(?:\[\][ ]?)?:?=[ ]?(?:\[\]byte\(|bytes?\.fromhex\(|hex\.decodestring\(|unhexlify\(|buffer\.from\(|b64decode\(|base64\.b64decode\(|from_hex\(|hex!?\()b?[\"'`]", r"(?P<secret>[^\"'`\n\f]{6,512})[\"'`]", check=_is_bytes, caseless=True, rank=GUESS,
          hits=(f'signingKey = []byte("{hexa(32)}")', 'var jwtKey = []byte("dragon.383")', f"SECRET = bytes.fromhex('{hexa(64)}')"),
