@@ -122,7 +122,11 @@ def _is_fallback(match: re.Match[str]) -> bool:
     """`os.getenv("DB_PASSWORD") or "hunter2"`: what a name that means a password is otherwise."""
     start, value = match.start(SECRET), match[SECRET]
     before = match.string[max(0, start - _FALLBACK_CHARS) : start]
-    names = _FALLBACK_NAMES.findall(_STATEMENT.split(before)[-1])
+    said = _STATEMENT.split(before)[-1]
+    # A sentence has "or" in it too, and assigns nothing.
+    if not re.search(r"[=(\[:?|]", said):
+        return False
+    names = _FALLBACK_NAMES.findall(said)
     if any(_PASSWORD_LABEL.search(name) for name in names):
         return False
     if not _ENVIRONMENT.search(before) and not is_mixed_word(match):
@@ -230,9 +234,9 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("DB_PASSWORD=${DB_PASSWORD:-hunter2}", "password: ${DB_PASS:falcon_84}", f'JWT_SECRET="${{JWT_SECRET:-{hexa(32)}}}"'),
          misses=("DB_PASSWORD=${DB_PASSWORD:-}", "DB_PASSWORD=${DB_PASSWORD:-$OTHER}", "DB_PASSWORD=${DB_PASSWORD:-changeme}", "PASSWORD_FILE=${PASSWORD_FILE:-/run/secrets/pw}", "password: ${file:secrets.yml:pw}", "${PASSWORD:0:3}", "SECRET_NAME=${SECRET_NAME:-db-creds-17}")),
     Rule("code-default", "secret", "the literal that a program falls back on",
-         r"(?:\?\?|\|\||\?:|[ )\]]or|or_?else\(|unwrap_or\(|(?:env|environ\.get|fetch|getproperty)\([ ]?\\{0,3}[\"'][A-Za-z0-9_.:-]{1,64}\\{0,3}[\"'],)[ ]?", r"\\{0,3}(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\s\f\\]){4,512})\\{0,3}(?P=quote)", check=_is_fallback, caseless=True, fingerprint=False, rank=GUESS,
+         r"(?:\?\?|\|\||\?:|[ )\]]or|or_?else\(|unwrap_or\(|(?:env|environ\.get|fetch|getproperty)\([ ]?\\{0,3}[\"'][A-Za-z0-9_.:-]{1,64}\\{0,3}[\"'],)[ ]?", r"\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\s\f\\]){4,512})\\{0,3}(?P=quote)", check=_is_fallback, caseless=True, fingerprint=False, rank=GUESS,
          hits=("password = process.env.DB_PASSWORD || 'falcon_84'", 'DB_PASSWORD = os.getenv("DB_PASSWORD", "falcon_84")', 'let password = try keychain.read(service: "x") ?? "falcon_84"'),
-         misses=("token.type || 'bearer'", 'os.getenv("DB_PASSWORD", "")', "passwordLabel ?? 'Passwort12'", 'os.getenv("TOKEN_URL", "https://x.example/1")', "password || 'required'")),
+         misses=("token.type || 'bearer'", 'os.getenv("DB_PASSWORD", "")', "passwordLabel ?? 'Passwort12'", 'os.getenv("TOKEN_URL", "https://x.example/1")', "password || 'required'", 'Pass a token or "DefaultValue9" by name')),
     Rule("html-input", "password", "what a field for a password is filled with",
          r"(?:<|&lt;)input(?:[\s/]|\\{1,2}[nrt])", "", parts=_typed_in, caseless=True, fingerprint=False,
          hits=('<input type="password" name="pw" value="T1gerX9">', "<input value='falcon_84' class=a type='password'/>"), misses=('<input type="password" value="{{ pw }}">', '<input type="password"><input type="text" value="falcon_84">', '<input type="password" value="@Model.Pw1">')),
