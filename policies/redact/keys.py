@@ -27,7 +27,7 @@ _COORDINATES: Final = re.compile(r"[a-z][\w.-]*(?::[A-Za-z0-9][\w.-]*){1,4}(?:@[
 _STRONG_KEY: Final = re.compile(
     r"(?i)(?:routing|consumer|ingest(?:ion)?|certificate|agent|licen[cs]e|encrypt(?:ion)?|gossip"
     r"|instrumentation|decrypt(?:ion)?|validation|db"
-    r"|private|secret|shared|master|service|server|device|join|node|cluster|data|read|write|project|user|admin|app"
+    r"|priv(?:ate)?|secret|shared|master|service|server|device|join|node|cluster|data|read|write|project|user|admin|app"
     r"|client|api|rest|sdk|dsn|sync|http|rpc|provider|org|team|tenant|partner|merchant|push|fcm"
     r"|backend|internal|publish|upload|deploy|webhook|integration|access|account|auth|logs?|metrics?"
     r"|insert|query|pro|upgrade|enterprise|session|cookie|crypt|cipher|aes|hmac|jwt|sign(?:ing)?|bot"

@@ -178,6 +178,17 @@ _GPG_ID: Final = re.compile(r"(?:0x)?(?:[0-9A-F]{8}){1,2}!?|(?P<long>[0-9A-F]{40
 _GIT: Final = re.compile(r"\[user\]|user\.\Z|gpgsign")
 _ADDED: Final = re.compile(r"\\?[\"'][ ]?(?:\+|<>|\|\||\.[ ]?\$|&[ ])")
 _HEAD: Final = re.compile(r"[A-Za-z][A-Za-z_.-]*[ :]+")
+_MACHINE_KEY: Final = re.compile(r"[0-9a-f]{64}")
+_SECRET_ID: Final = re.compile(r"(?i)secret[-_.]?id\Z")
+_OBJECT_NAME: Final = re.compile(
+    r"[A-Za-z]{1,24}(?:[-_/.][A-Za-z]{1,24}|[-_/.][0-9]{1,4})*(?:-[A-Za-z0-9]{6})?"
+)
+# `secret_id=db-7 version=AWSCURRENT`: which secret was read, and in which version.
+_WHICH_VERSION: Final = re.compile(
+    r"(?i)\\{0,3}[\"']?[,;\s]{1,3}\\{0,3}[\"']?version[_-]?(?:stage|label)?s?"
+    r"\\{0,3}[\"']?[ ]?[=:\f]"
+    r"[ ]?\[?\\{0,3}[\"']?(?-i:AWS(?:CURRENT|PREVIOUS|PENDING))\b"
+)
 _WRONG: Final = re.compile(r"(?i)(?:\w{1,32}_)?(?:wrong|incorrect|bad)_?pass")
 
 
@@ -195,6 +206,8 @@ def surrounded(match: re.Match[str], name: str) -> bool:
     listed = name == "pass" or before.endswith("==> ")
     if listed and sign == ": " and _LIST_OF.search(before) and value.rstrip(",").isalpha():
         return bool(_NEXT_LISTED.match(text, end)) or (name == "pass" and before[-4:] == "==> ")
+    if _SECRET_ID.search(name) and _OBJECT_NAME.fullmatch(value):
+        return bool(_WHICH_VERSION.match(text, end))
     if _HEAD.fullmatch(value) and value[-1] == " " and _ADDED.match(text, end):
         return True
     if _WRONG.match(name) and " " in value and "\x7f" in value:
@@ -205,6 +218,8 @@ def surrounded(match: re.Match[str], name: str) -> bool:
 def _public(match: re.Match[str], name: str, before: str) -> bool:
     """A checksum, the id of a key, the key that goes with an id: they open nothing."""
     text, value, (start, end) = match.string, match[SECRET], match.span(SECRET)
+    if name in ("nodekey", "discokey", "mkey") and _MACHINE_KEY.fullmatch(value):
+        return text[match.end("key") : start] == ":"
     if name == "key" and _BOX_KEY.fullmatch(value):
         return bool(_KEY_ID.search(before))
     if _SHA1.fullmatch(value):
