@@ -185,7 +185,7 @@ _OBJECT_NAME: Final = re.compile(
 )
 # `secret_id=db-7 version=AWSCURRENT`: which secret was read, and in which version.
 _WHICH_VERSION: Final = re.compile(
-    r"(?i)\\{0,3}[\"']?[,;\s]{1,3}\\{0,3}[\"']?version[_-]?(?:stage|label)?s?"
+    r"(?i)\\{0,3}[\"']?[,;\s]{1,3}\\{0,3}[\"']?(?:version(?:[_-]?(?:id|stage|label))?|stage)s?"
     r"\\{0,3}[\"']?[ ]?[=:\f]"
     r"[ ]?\[?\\{0,3}[\"']?(?-i:AWS(?:CURRENT|PREVIOUS|PENDING))\b"
 )

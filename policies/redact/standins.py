@@ -55,7 +55,7 @@ _PLACEHOLDER: Final = re.compile(
     # Nothing, in YAML; a variable that is to be put there as it stands.
     | !!(?:null|str|bool|int|float|map|seq|set|omap|binary|js/undefined|python/none)
         (?:\ (?:null|~|""|''|\{\}|\[\]))?
-    | \\{1,4}\$(?:\{[a-z_]\w*\}|(?-i:[A-Z]+(?:_[A-Z]+)*))
+    | \\{1,4}\$(?:\{[a-z_]\w*\}|(?-i:[A-Z]+(?:_[A-Z]+)*)|\([a-z]{2,}(?:\ .*)?)
     # What counts and measures tell, and which versions of a package will do.
     | [+-]?[0-9.]+(?::[0-9.]+)*\|(?:c|g|ms|h|s|d|m)(?:\|.*)? | [\w.-]{1,40}\|s(?:\|\#.*)?
     | v?[0-9]{1,3}(?:\.(?:[0-9]{1,4}|x|\*)){1,2}

@@ -74,7 +74,8 @@ _COMMAND: Final = re.compile(
 
 # `md5sum: conf/password.txt: 3fa9…`: the digest of a file, told by the tool that made it.
 _DIGEST_OF: Final = re.compile(
-    r"\b(?:md5|sha[0-9]{1,3}|b[23])(?:sum)?:[ ](?:[\w.~@+-]{0,40}/){0,6}[\w.~@+-]{1,60}"
+    r"(?i)\b(?:(?:md5|sha[0-9]{0,3}|b[23])(?:sum)?|checksum|digest|hash)(?::|[ ](?:of|for))?[ ]"
+    r"(?:[\w.~@+-]{0,40}/){0,6}[\w.~@+-]{1,60}"
     r"\.[a-z0-9]{1,8}:[ ]\Z"
 )
 _DIGEST: Final = re.compile(r"[0-9a-f]{32,128}")

@@ -12,8 +12,8 @@ from policies.redact.standins import placeholder
 from policies.redact.values import (
     is_mixed_word,
     is_opaque,
-    is_password,
     is_user_pair,
+    key_name,
     names_a_secret,
     random_looking,
 )
@@ -126,6 +126,11 @@ def _is_entry(match: re.Match[str]) -> bool:
     return random_looking(match[SECRET], 20) or "PASS" in name
 
 
+def _is_output(match: re.Match[str]) -> bool:
+    """What a step says that a name holds; no code stands there."""
+    return names_a_secret(key_name(match)) and is_opaque(match)
+
+
 # Words of configurations behind which a blank and a password stand.
 _WORDS: Final = "|".join((
     r"requirepass[ ]", r"masterauth[ ]", r"insecure-password[ ]", r"^[ \t]*bindpw[ ]", r"^[ \t]*rootpw[ ](?:--plaintext[ ])?",
@@ -141,7 +146,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("requirepass pebble183", "userlist x\n  user a insecure-password falcon-84", 'bob : EAP "Summer_32"', "PASSWORD elastic = T1gerX9kk", "REDISCLI_AUTH=Tiger407 redis-cli", "::add-mask::T1gerX9kk", "http://localhost:8000/?tkn=b1b56068-3f61-4ca8-a3dc-c5b54c414c3c"),
          misses=("requirepass is set", "requirepass foobared", "::add-mask::${{ steps.x.outputs.y }}", "PASSWORD elastic = ", "REDISCLI_AUTH=$PW", "enable secret scanning")),
     Rule("workflow-output", "secret", "an output, a state or a variable that a workflow's command sets",
-         rf"(?:::(?:set-output|save-state|set-env)[ ]name=|##vso\[task\.setvariable[ ]variable=)[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_pat|_creds)[A-Za-z0-9_-]{{0,16}})(?:::|(?:;[a-z]{{1,12}}=[a-z]{{1,5}}){{0,3}}\])", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{3,4096}|[^\s\"'`\f\\]{3,4096}))", check=is_password, caseless=True,
+         rf"(?:::(?:set-output|save-state|set-env)[ ]name=|##vso\[task\.setvariable[ ]variable=)[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_pat|_creds)[A-Za-z0-9_-]{{0,16}})(?:::|(?:;[a-z]{{1,12}}=[a-z]{{1,5}}){{0,3}}\])", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{3,4096}|[^\s\"'`\f\\]{3,4096}))", check=_is_output, caseless=True,
          wide=r"(?:::(?:set-output|save-state|set-env)[ ]name=|##vso\[task\.setvariable[ ]variable=)",
          hits=(f"::set-output name=token::{mix(40)}", "::save-state name=db_password::falcon_84", "##vso[task.setvariable variable=dbPassword]falcon_84"), misses=("::set-output name=token_count::17", "::set-output name=token::${{ steps.x.outputs.y }}", "::set-output name=cache-key::linux-17")),
     Rule("chpasswd-list", "password", "a list of users and passwords for a new system",

@@ -47,10 +47,10 @@ def is_flag_word(match: re.Match[str]) -> bool:
 
 
 # `[env: Acme_PASSWORD]`, as help texts say which variable is read.
-_READ_FROM: Final = re.compile(r"[\[(](?:env(?:ironment)?(?:[ ]var(?:iable)?)?):[ ]{1,2}\Z")
+_READ_FROM: Final = re.compile(r"(?i)[\[(. ](?:env(?:ironment)?(?:[ ]var(?:iable)?)?):[ ]{1,2}\Z")
 _VARIABLE_NAME: Final = re.compile(
     r"\$?[A-Za-z][A-Za-z0-9]{0,24}(?:_[A-Za-z0-9]{1,24}){0,6}_(?i:pass|passw(?:or)?d|passphrase|pwd|pw|pin|token"
-    r"|secret|key)=?[\])][.,;]?"
+    r"|secret|key)=?[\])]?[.,;]?"
 )
 
 
