@@ -29,8 +29,8 @@ _ENTITIES: Final = {
 }  # fmt: skip
 _WRAPPED: Final = re.compile(
     "%(?:25)?([2-7][0-9A-Fa-f])|\\\\{1,2}(?:u00|x)([2-7][0-9A-Fa-f])"
-    # A line that goes on: a backslash, in cmd a caret (no mark of a compiler), base64 by cat -A.
-    "|(=\r?\n|\\\\\r?\n|(?:(?<=[^\\s^~])|(?<=[^\\s^~] ))\\^\r?\n"
+    # A line that goes on: a backslash, a caret in cmd (no mark of a compiler), base64 by cat -A.
+    "|(=\r?\n|\\\\\r?\n|(?:(?<=[^\\s^~])|(?<=[^\\s^~] ))\\^\r?\n|(?<=[^\\s`] )`\r?\n"
     "|(?<=[A-Za-z0-9+/]{16})(?:\\^M)?\\$\r?\n(?=[A-Za-z0-9+/]{4,}={0,2}(?:[\\^$\\s]|\\Z))|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
     "|(\\\\?[\"'][ ]?,[ ]?\\\\?[\"'])|\\\\{1,2}0?(1[0-7]{2}|0[4-7][0-7]|7[25](?![0-7]))"
     '|\\\\(["\'/\\\\])|("?[ \\t]a[0-9]{1,3}=")|&(lt|gt|quot|amp|#34|#39|#x3[dD]);'
