@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from policies.redact.rule import Rule
+from policies.redact.softwrap import PROOF, joined
 from policies.redact.view import View, unwrapped
 
 # The stems whose base64 (at its three alignments) or hex gives a wrapped secret away.
@@ -43,14 +44,19 @@ def _any_of(words: Iterator[str]) -> str:
 
 WRAPPED: Final = Rule(
     "wrapped", "wrapped", "escapes, line folds, colours, numbered arguments",
-    r"%(?:25)?(?:3[AaDd]|22|40|7[Bb]|[46][1-9A-Fa-f]|[57][0-9Aa])|&(?:lt|gt|quot|#34|#39|#x3[dD]);|\\1[0-7]{2}\\1"
+    r"%(?:25)?(?:3[0-9AaDd]|2[2DdEe]|40|7[Bb]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])|&(?:lt|gt|quot);"
+    r"|&#(?:[xX]0*[2-7][0-9A-Fa-f]|0*(?:[3-9][0-9]|1[0-2][0-9]));|\\u\{0*[2-7][0-9A-Fa-f]\}"
+    r"|\\0?(?:1[0-7]{2}|0[4-7][0-7]|7[25])"
     r"|[\"'],[ ]?\\?[\"']-|\[\\?[\"'][A-Za-z0-9_./-]{1,40}\\?[\"'],[ ]?\\?[\"']"
-    r"|\\(?:u00|x)(?:3[AaDd]|22|40|26|2[Ff]|7[Bb]|[46][1-9A-Fa-f])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
+    r"|\\(?:u00|x)(?:3[0-9AaDd]|2[26BbDdEeFf]|40|7[Bb]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])|[0-9A-Za-z_-]=\r?\n[0-9A-Za-z]"
     # Escaped quotes: JSON or source in a text of JSON.
+    r"|[^\s`][ ]`\r?\n|\.[a-z]{2,8}(?:\\/|%(?:25)?2[Ff])[A-Za-z0-9]"
+    r"|[^\s^~][ ]?\^\r?\n|[A-Za-z0-9+/]{12}(?:\^M)?\$\r?\n[A-Za-z0-9+/]"
     r"|\\\r?\n|[ \t]a1=\"|\x1b\[|\\(?:x1b|u001b|e|033)\[|\\[\"']",
     hits=(
         "password%3Dx", r"password\u003dx", "a=\nb", "\x1b[0m", 'a0="x" a1="y"',
         r'{"x":"KEY = \"v"}',
+        r"a\x35", r"a\075b", "a^\nb", "a&#61;b", r"a\u{3d}b", f"{'A' * 16}^M$\nb",
     ),
     misses=("a%20b",),
 )  # fmt: skip
@@ -65,7 +71,11 @@ HEX: Final = Rule(
     _any_of(stem.encode().hex() for stem in _STEMS if len(stem) > 3), caseless=True,
     hits=(b"x password=".hex(),), misses=("password",),
 )  # fmt: skip
-DISGUISES: Final = (WRAPPED, BASE64, HEX)
+CUT: Final = Rule(
+    "cut", "cut", "a token that goes on in the next line", PROOF,
+    hits=("ghp_" + "a1B2" * 5 + "\n" + "c3D4" * 4,), misses=("ghp_ in\nprose",),
+)  # fmt: skip
+DISGUISES: Final = (WRAPPED, BASE64, HEX, CUT)
 
 _BLOB: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX_BLOB: Final = re.compile(r"(?:[0-9A-Fa-f]{2}){8,}")
@@ -76,6 +86,9 @@ def open_disguises(view: View) -> Iterator[View]:
     inner = unwrapped(view) if WRAPPED.confirm().search(view.text) else None
     if inner is not None:
         yield inner
+    whole = joined(view)
+    if whole is not None:
+        yield whole
     if BASE64.confirm().search(view.text):
         yield from _blobs(view, _BLOB, _from_base64)
     if HEX.confirm().search(view.text):

@@ -182,6 +182,16 @@ _GPG_ID: Final = re.compile(r"(?:0x)?(?:[0-9A-F]{8}){1,2}!?|(?P<long>[0-9A-F]{40
 _GIT: Final = re.compile(r"\[user\]|user\.\Z|gpgsign")
 _ADDED: Final = re.compile(r"\\?[\"'][ ]?(?:\+|<>|\|\||\.[ ]?\$|&[ ])")
 _HEAD: Final = re.compile(r"[A-Za-z][A-Za-z_.-]*[ :]+")
+_SECRET_ID: Final = re.compile(r"(?i)secret[-_.]?id\Z")
+_OBJECT_NAME: Final = re.compile(
+    r"[A-Za-z]{1,24}(?:[-_/.][A-Za-z]{1,24}|[-_/.][0-9]{1,4})*(?:-[A-Za-z0-9]{6})?"
+)
+# `secret_id=db-7 version=AWSCURRENT`: which secret was read, and in which version.
+_WHICH_VERSION: Final = re.compile(
+    r"(?i)\\{0,3}[\"']?[,;\s]{1,3}\\{0,3}[\"']?(?:version(?:[_-]?(?:id|stage|label))?|stage)s?"
+    r"\\{0,3}[\"']?[ ]?[=:\f]"
+    r"[ ]?\[?\\{0,3}[\"']?(?-i:AWS(?:CURRENT|PREVIOUS|PENDING))\b"
+)
 _WRONG: Final = re.compile(r"(?i)(?:\w{1,32}_)?(?:wrong|incorrect|bad)_?pass")
 
 
@@ -199,11 +209,13 @@ def surrounded(match: re.Match[str], name: str) -> bool:
     listed = name == "pass" or before.endswith("==> ")
     if listed and sign == ": " and _LIST_OF.search(before) and value.rstrip(",").isalpha():
         return bool(_NEXT_LISTED.match(text, end)) or (name == "pass" and before[-4:] == "==> ")
+    if _SECRET_ID.search(name) and _OBJECT_NAME.fullmatch(value):
+        return bool(_WHICH_VERSION.match(text, end))
     if _HEAD.fullmatch(value) and value[-1] == " " and _ADDED.match(text, end):
         return True
     if _WRONG.match(name) and " " in value and "\x7f" in value:
         return not any(c.isdigit() for c in value)
-    if _OBJECTS.search(name) and _OBJECT_NAME.fullmatch(value.rstrip("]}")):
+    if _OBJECTS.search(name) and _HOLDER_NAME.fullmatch(value.rstrip("]}")):
         return True
     if sign == " => " and before[-1:] == "{" and _renamed(text, start, value, before):
         return True
@@ -214,7 +226,7 @@ def surrounded(match: re.Match[str], name: str) -> bool:
 _OBJECTS: Final = re.compile(
     r"(?i)(?:\b|_)(?:existing|(?:env[-_]?)?from|pull|image[-_]?pull|credentials?|tls)[-_]?secret(?:[-_]?\w{0,12}key)?\Z"
 )
-_OBJECT_NAME: Final = re.compile(r"[a-z]+(?:[-_.]+(?:[a-z]+[0-9]{0,3}|[0-9]{1,6}))*")
+_HOLDER_NAME: Final = re.compile(r"[a-z]+(?:[-_.]+(?:[a-z]+[0-9]{0,3}|[0-9]{1,6}))*")
 _RENAMED: Final = re.compile(r"[\w.@+-]{0,60}\}(?:/|[ ]\([0-9]{1,3}%\)|[ ]+\|[ ]+(?:[0-9]|Bin))")
 _LEAST_GENERATED: Final = 20
 

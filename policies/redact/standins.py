@@ -16,7 +16,7 @@ _PLACEHOLDER: Final = re.compile(
     | [*x.•\x06\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
-    | secret | password | passwd | token | env:.* | file:.* | fd:\d+ | stdin | op://.*
+    | secret | password | passwd | token | api_token | env:.* | file:.* | fd:\d+ | stdin | op://.*
     | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:\)(?:["'\s,)\]].*)?|\ -.*)
     | [\w./~$@{}-]*\.keychain(?:-db)? | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
     | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x06|\*{3,})[\w-]{0,8}
@@ -52,9 +52,16 @@ _PLACEHOLDER: Final = re.compile(
     | vault:v[0-9]+:.* | kms:.* | \$ansible_vault.*
     # What everybody may know: digests, moments, handles, public halves.
     | sha-?(?:1|224|256|384|512)[:=-].* | 0x[0-9a-f]{1,16} | 20\d\d-\d\d-\d\d(?:[t\ ]\d\d:\d\d.*)?
-    | rw[qr][a-z0-9+/]{53}=? | (?:ssh|ecdsa|sk)-[a-z0-9@.-]+\ aaaa.* | aaaa[bce][a-z0-9]nza.*
-    | age1[a-z0-9]{58} | (?-i:pk\.eyJ1I)[\w-]{20,400}\.[\w-]{16,64}
+    | rw[q-t][a-z0-9+/]{53}=? | (?:ssh|ecdsa|sk)-[a-z0-9@.-]+\ aaaa.* | aaaa[bce][a-z0-9]nza.*
+    | age1[a-z0-9]{58}
     | \{(?:from_?secret|value_?from|secret_?key_?ref):
+    # Keys that the makers of pages and machines publish.
+    | phc_[a-z0-9_-]{40,48} | pk\.eyj1i[a-z0-9_-]{10,400}\.[a-z0-9_-]{20,24}
+    | (?:node|disco|m)key:[0-9a-f]{64}
+    # Nothing, in YAML; a variable that is to be put there as it stands.
+    | !!(?:null|str|bool|int|float|map|seq|set|omap|binary|js/undefined|python/none)
+        (?:\ (?:null|~|""|''|\{\}|\[\]))?
+    | \\{1,4}\$(?:\{[a-z_]\w*\}|(?-i:[A-Z]+(?:_[A-Z]+)*)|\([a-z]{2,}(?:\ .*)?)
     # What counts and measures tell, and which versions of a package will do.
     | [+-]?[0-9.]+(?::[0-9.]+)*\|(?:c|g|ms|h|s|d|m)(?:\|.*)? | [\w.-]{1,40}\|s(?:\|\#.*)?
     | v?[0-9]{1,3}(?:\.(?:[0-9]{1,4}|x|\*)){1,2}

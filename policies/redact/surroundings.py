@@ -10,6 +10,7 @@ _WORD: Final = re.compile(r"[a-z]{6}")
 _LONG_WORD: Final = re.compile(r"[a-z]{8}")
 _LEAST_GENERATED: Final = 12
 _LEAST_WITH_DIGIT, _LEAST_WITHOUT, _LEAST_HUMPS = 9, 16, 3
+_DIGIT_BETWEEN: Final = re.compile(r"[A-Za-z_.][0-9]+[A-Za-z]")
 _GENERATED_PIECE_CHARS: Final = 3.3
 
 _COMMANDS: Final = (
@@ -40,12 +41,14 @@ _FLAG_CHARS: Final = 72
 
 
 def generated_halves(value: str) -> bool:
-    """`XBMRvQKCSM.RxmXL1`: one dot between letters whose case changes as in no name."""
-    if "_" in value or "-" in value:
-        return _generated_pieces(value)
-    left, dot, right = value.partition(".")
-    letters = left + right
-    if not dot or not letters.isalnum() or len(letters) < _LEAST_GENERATED:
+    """`XBMRvQKCSM.RxmXL1`: a dot between letters whose case changes as in no name."""
+    if ("_" in value or "-" in value) and _generated_pieces(value):
+        return True
+    letters = re.sub(r"[._]", "", value)
+    if "." not in value or not letters.isalnum() or len(letters) < _LEAST_GENERATED:
+        return False
+    # Names have underscores and several dots; then a digit must stand inside of a piece as well.
+    if len(value) - len(letters) > 1 and not _DIGIT_BETWEEN.search(value):
         return False
     if len(_HUMP.findall(value)) < 2 or _WORD.search(value):
         return False
@@ -122,9 +125,22 @@ _COMMAND: Final = re.compile(
 )
 
 
+# `md5sum: conf/password.txt: 3fa9…`: the digest of a file, told by the tool that made it.
+_DIGEST_OF: Final = re.compile(
+    r"(?i)\b(?:(?:md5|sha[0-9]{0,3}|b[23])(?:sum)?|checksum|digest|hash)(?::|[ ](?:of|for))?[ ]"
+    r"(?:[\w.~@+-]{0,40}/){0,6}[\w.~@+-]{1,60}"
+    r"\.[a-z0-9]{1,8}:[ ]\Z"
+)
+_DIGEST: Final = re.compile(r"[0-9a-f]{32,128}")
+
+
 def nothing_given(text: str, start: int, value: str) -> bool:
     """What follows is the next argument, a message, a command, a choice."""
     before = text[max(0, start - _FLAG_CHARS) : start]
+    if _DIGEST.fullmatch(value) and _DIGEST_OF.search(
+        text[max(0, start - 2 * _STORE_CHARS) : start]
+    ):
+        return True
     if _SAID.match(value) and _ASKED.search(before):
         return True
     if value.isalpha() and len(value) < _LONG_CHOICE and _CHOICE.search(before):

@@ -30,11 +30,17 @@ _ENTITIES: Final = {
     "lt": "<", "gt": ">", "quot": '"', "amp": "&", "#34": '"', "#39": "'", "#x3d": "=", "#x3D": "=",
 }  # fmt: skip
 _WRAPPED: Final = re.compile(
-    "%(?:25)?([2-7][0-9A-Fa-f])|\\\\(?:u00|x)([2-7][0-9A-Fa-f])"
-    "|(=\r?\n|\\\\\r?\n|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
-    "|(\\\\?[\"'][ ]?,[ ]?\\\\?[\"'])|\\\\(1[0-7]{2})"
+    "%(?:25)?([2-7][0-9A-Fa-f])|\\\\{1,2}(?:u00|x)([2-7][0-9A-Fa-f])"
+    # A line that goes on: a backslash, a caret in cmd (no mark of a compiler), base64 by cat -A.
+    "|(=\r?\n|\\\\\r?\n|(?<=[^\\s^~] )\\^\r?\n|(?<=[^\\s`] )`\r?\n"
+    # In the middle of a word only if what follows is no name or word of its own: values end so too.
+    "|(?<=[^\\s^~])\\^\r?\n(?![A-Za-z_][\\w.-]*[ ]?[=:])"
+    "(?=[^\\s\"'^]*[A-Z0-9]|[^\\s\"'^]+(?:[\"'^]|\\Z|[ ]-|[ ][a-z]+://))"
+    "|(?<=[A-Za-z0-9+/]{16})(?:\\^M)?\\$\r?\n(?=[A-Za-z0-9+/]{4,}={0,2}(?:[\\^$\\s]|\\Z))|\x1b\\[[0-9;]{0,16}m|\\\\(?:x1b|u001b|e|033)\\[[0-9;]{0,16}m)"
+    "|(\\\\?[\"'][ ]?,[ ]?\\\\?[\"'])|\\\\{1,2}0?(1[0-7]{2}|0[4-7][0-7]|7[25](?![0-7]))"
     '|\\\\(["\'/\\\\])|("?[ \\t]a[0-9]{1,3}=")|&(lt|gt|quot|amp|#34|#39|#x3[dD]);'
     r"|(\\?[\"'][ ]?[\])])"
+    r"|(?:&#[xX]0{0,4}|\\{1,2}u\{0{0,4})([2-7][0-9A-Fa-f])[;}]|&#0{0,3}([3-9][0-9]|1[01][0-9]|12[0-6]);"
 )
 
 
@@ -123,8 +129,10 @@ _CODED_CHARS: Final = 16
 
 def _meant(match: re.Match[str]) -> str:
     """The character that an escape stands for; nothing for a fold or a colour."""
-    if code := match[1] or match[2]:
+    if code := match[1] or match[2] or match[10]:
         return chr(int(code, 16))
+    if match[11]:
+        return chr(int(match[11]))
     # The arguments of a list in a text, or of an audit record: a0="mysql" a1="-pX".
     if match[4] or match[7] or match[9]:
         return BREAK

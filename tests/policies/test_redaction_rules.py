@@ -27,6 +27,7 @@ CASES = [
         "redaction_fifth.txt",
         "redaction_sixth.txt",
         "redaction_seventh.txt",
+        "redaction_eighth.txt",
         "redaction_ninth.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
@@ -158,7 +159,8 @@ SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY--
          "op read x\n", "[\"pass\":{", "password....", "Some(", "=\nA", "creds a / ",
          "password [", "password [a]: ", "\n>>> token\n'", "> token\n", "sensitive=\ftrue\f",
          "value=\fabcd\f", "password\fa=\f", "password: {", "key1: ", "btoa('a:", "x-api-key\f",
-         "password.py:1:", "public-key a-1:", "token=`cat ", "secret: :pass")  # fmt: skip
+         "password.py:1:", "public-key a-1:", "token=`cat ", "secret: :pass",
+         "ghp_a1B2\n", "a^\n", "aB3dE6gH9jK2mN5pQ8sT$\n", "ghp_")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -94,7 +94,7 @@ def _padded(text: str) -> str:
 
 # Read from the last line of the armour backwards, so that one pass is enough.
 _BODY_BACKWARDS: Final = re.compile(
-    r"(?:(?:\s|[nrt]\\{1,4}|[\"',+>|\x7f\\])*[A-Za-z0-9+/=]{1,128}){1,1024}"
+    r"(?:(?:\s|[nrt]\\{1,4}|[\"',+>|\x7f\\]|\$?M\^|(?<=\n)[$^])*[A-Za-z0-9+/=]{1,128}){1,1024}"
 )
 # The longest private key in armour (RSA 16384) has some 13,000 characters.
 _MAX_BODY_CHARS: Final = 16 * 1024
@@ -215,7 +215,7 @@ def beside_a_key_type(match: re.Match[str]) -> bool:
 _PREFIXED_LINES: Final = 512
 _LINE_END: Final = re.compile(r"\r?\n|\\n|-----|\Z")
 _RUN: Final = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}")
-_LAST_RUN: Final = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}(?=[^A-Za-z0-9+/=]{0,8}\Z)")
+_LAST_RUN: Final = re.compile(r"[A-Za-z0-9+/]{16,}={0,2}(?=(?:\^M)?[^A-Za-z0-9+/=]{0,8}\Z)")
 
 
 def prefixed_body(match: re.Match[str]) -> Iterator[tuple[int, int]]:

@@ -4,6 +4,7 @@ from typing import Final
 
 from policies.redact.rule import GUESS, Rule
 from policies.redact.rules.checks import is_likely, is_strong_password, is_windows_argument
+from policies.redact.rules.seen import is_flag_word
 from policies.redact.rules.tools import START
 from policies.redact.values import is_argument, is_mixed_word
 
@@ -93,8 +94,8 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"{START}security{_B}set-keychain-password{_B}(?:[^\n|;&]{{0,100}}?{_B})??-o{_B}", _VALUE, check=is_argument, fingerprint=False,
          hits=("security set-keychain-password -o oldPw!1 -p newPw!22 login.keychain",), misses=("security set-keychain-password -o $A -p $B x",)),
     Rule("short-flag", "password", "a strong password behind -p or -P of any tool",
-         r"[ \f]-[pPwW](?:[ ]|\f)", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{8,128}|[^\s\"'`\f|;&]{8,128}))", check=is_strong_password, fingerprint=False, rank=GUESS,
-         hits=("knife bootstrap h -U bob -P 'T1gerX!9kk' --sudo", "x -p wxco5SR89T7"), misses=("mkdir -p My_Dir-2/x", "ssh -p 2222 h", "python -m pytest -p no:cacheprovider", "nmap -p T:80,U:53 h")),
+         r"[ \f]-[pPwW](?:[ ]|\f)", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{8,128}|[^\s\"'`\f|;&]{8,128}))", check=is_flag_word, fingerprint=False, rank=GUESS,
+         hits=("knife bootstrap h -U bob -P 'T1gerX!9kk' --sudo", "x -p wxco5SR89T7"), misses=("mkdir -p My_Dir-2/x", "ssh -p 2222 h", "python -m pytest -p no:cacheprovider", "nmap -p T:80,U:53 h", "minisign -Vm a.gz -P RWQ" + "f6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3")),
     Rule("here-string-word", "password", "a strong password in a here-string",
          r"<<<[ ]?", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{8,128}|[^\s\"'`\f|;&]{8,128}))", check=is_strong_password, fingerprint=False, rank=GUESS,
          hits=("op signin --account x <<< P8XxA36u+EWYO5I",), misses=("jq . <<< '{\"a\":1}'", "cat <<< hello-world")),

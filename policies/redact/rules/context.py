@@ -26,7 +26,13 @@ from policies.redact.rules.grammar import (
     VALUE,
 )
 from policies.redact.rules.samples import hexa, mix, uuid
-from policies.redact.rules.seen import is_piped, is_subprotocol, is_told_key, is_word_after
+from policies.redact.rules.seen import (
+    is_piped,
+    is_subprotocol,
+    is_told_key,
+    is_told_password,
+    is_word_after,
+)
 from policies.redact.values import (
     is_argv_password,
     is_argv_token,
@@ -41,7 +47,6 @@ from policies.redact.values import (
     is_prose_token,
     is_query_secret,
     is_token,
-    is_told,
     is_userinfo,
 )
 
@@ -132,7 +137,7 @@ RULES: Final[tuple[Rule, ...]] = (
          misses=("https://user:****@git.example.com/x.git", "postgres://$DB_USER:$DB_PASS@db/index", "http://localhost:8976/callback?m=a@b.c",
                  "https://<user>:<password>@key.example.com", "https://example.com:443/@scope/pkg")),
     Rule("url-user-token", "secret", "a token in place of the user's name",
-         r"[a-z][a-z0-9+.-]{1,20}://(?P<secret>[A-Za-z0-9_-]{20}", r"[A-Za-z0-9_.~-]{0,200})(?=:?(?:x-oauth-basic)?@)", check=is_mixed, caseless=True, rank=GUESS,
+         r"[a-z][a-z0-9+.-]{1,20}://(?P<secret>[A-Za-z0-9_-]{20}", r"[A-Za-z0-9_.~-]{0,200})(?=:?(?:x-oauth-basic)?@)(?!(?<=//[0-9a-f]{32})@o[0-9]{1,20}\.ingest(?:\.[a-z]{2})?\.sentry\.io[:/])", check=is_mixed, caseless=True, rank=GUESS,
          hits=(f"git fetch https://{mix(40)}@github.com/acme/tools",), misses=("https://auth@github.com/acme/fetch.git",)),
     Rule("query-secret", "secret", "a secret in a query string or form body",
          r"[?&#;](?:amp;)?(?P<key>[A-Za-z0-9_.-]{0,30}(?:key|token|secret|sig|signature|auth|code|credential|password|passwd|pwd|session|ticket|jwt|assertion|otp|hash|apikey|sid|hmac|appid))(?:=|%3D)", rf"(?:{SCHEME}(?:%20|\+))?(?P<secret>(?:[^\s&\"'`<>#;,\\\f%]|%(?!{NEXT_PARAMETER})){{1,16384}})", check=is_query_secret, caseless=True,
@@ -168,7 +173,7 @@ RULES: Final[tuple[Rule, ...]] = (
                "the password was changed to K.wbfLfX_m01d today"),
          misses=("the password is required", "password is not set", "the password was rotated")),
     Rule("prose-password-for", "password", "password for …: value",
-         rf"{PASSWORD_WORDS}[ ](?:for|of)[ ](?:\\{{0,3}}[\"'][a-z]{{2,8}}://[^\n\"'\\]{{1,100}}\\{{0,3}}[\"']|[^\n:]{{1,100}}):", r"(?:[ ]{1,2}|[ \t]{0,4}(?:\r?\n|\\{1,2}n)[ \t]+)(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,7}(?=[^\w-]|$)|[^\s\"'`,]{3,512})", check=is_told, caseless=True, fingerprint=False,
+         rf"{PASSWORD_WORDS}[ ](?:for|of)[ ](?:\\{{0,3}}[\"'][a-z]{{2,8}}://[^\n\"'\\]{{1,100}}\\{{0,3}}[\"']|[^\n:]{{1,100}}):", r"(?:[ ]{1,2}|[ \t]{0,4}(?:\r?\n|\\{1,2}n)[ \t]+)(?P<secret>[a-z]{3,12}(?:[ ][a-z]{3,12}){3,7}(?=[^\w-]|$)|[^\s\"'`,]{3,512})", check=is_told_password, caseless=True, fingerprint=False,
          hits=("initial password for user root: Kq82!mmzT", "Enter passphrase for key '/k': jungle zephyr ivory dolly", "Password for the bob user (see x):\n  Kq82mmzT"), misses=("Password for bob: required",)),
     Rule("prose-token", "secret", "a token in a sentence",
          r"(?:token|api[ _-]?key|access key|secret|credential|bearer|(?:licen[cs]e|auth|recovery|encryption|private|master|signing|session|unseal)[ ]key)s?(?:[ ](?:is|was|has been))?(?:[ ](?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to)?[ (]", r"[(\[]?\\{0,3}[\"'`]?(?P<secret>[A-Za-z0-9+/=._~-]{16,4096})", check=is_told_key, caseless=True, rank=GUESS,

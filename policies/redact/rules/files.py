@@ -6,10 +6,18 @@ from typing import Final
 
 from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
 from policies.redact.rules.arguments import is_login_word
+from policies.redact.rules.grammar import PASSWORD_WORDS, TOKEN_WORDS
 from policies.redact.rules.samples import hexa, mix, upper
 from policies.redact.standins import placeholder
 from policies.redact.surroundings import is_store_command
-from policies.redact.values import is_mixed_word, is_opaque, is_user_pair, random_looking
+from policies.redact.values import (
+    is_mixed_word,
+    is_opaque,
+    is_user_pair,
+    key_name,
+    names_a_secret,
+    random_looking,
+)
 
 _MAX_BLOCK_CHARS: Final = 800
 _LOGIN_LINE: Final = re.compile(
@@ -154,6 +162,24 @@ def _is_listed(match: re.Match[str]) -> bool:
     )
 
 
+_ENTRY: Final = re.compile(r"[A-Za-z0-9_. -]{0,64}\Z")
+
+
+def _is_entry(match: re.Match[str]) -> bool:
+    """A generated value of a property list; a key that verifies is none."""
+    start = match.start()
+    before = _ENTRY.search(match.string, max(0, start - 64), start)
+    name = (before[0] if before else "") + match[0].partition("<")[0]
+    if not names_a_secret(name) or not is_mixed_word(match):
+        return False
+    return random_looking(match[SECRET], 20) or "PASS" in name
+
+
+def _is_output(match: re.Match[str]) -> bool:
+    """What a step says that a name holds; no code stands there."""
+    return names_a_secret(key_name(match)) and is_opaque(match)
+
+
 # Words of configurations behind which a blank and a password stand.
 _WORDS: Final = "|".join((
     r"requirepass[ ]", r"masterauth[ ]", r"insecure-password[ ]", r"^[ \t]*bindpw[ ]", r"^[ \t]*rootpw[ ](?:--plaintext[ ])?",
@@ -168,6 +194,10 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"(?:{_WORDS})", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{4,256}|[^\s\"'`;,\f\\&]{4,2000}))", check=is_mixed_word, caseless=True, fingerprint=False, rank=GUESS,
          hits=("requirepass pebble183", "userlist x\n  user a insecure-password falcon-84", 'bob : EAP "Summer_32"', "PASSWORD elastic = T1gerX9kk", "REDISCLI_AUTH=Tiger407 redis-cli", "::add-mask::T1gerX9kk", "http://localhost:8000/?tkn=b1b56068-3f61-4ca8-a3dc-c5b54c414c3c"),
          misses=("requirepass is set", "requirepass foobared", "::add-mask::${{ steps.x.outputs.y }}", "PASSWORD elastic = ", "REDISCLI_AUTH=$PW", "enable secret scanning")),
+    Rule("workflow-output", "secret", "an output, a state or a variable that a workflow's command sets",
+         rf"(?:::(?:set-output|save-state|set-env)[ ]name=|##vso\[task\.setvariable[ ]variable=)[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_pat|_creds)[A-Za-z0-9_-]{{0,16}})(?:::|(?:;[a-z]{{1,12}}=[a-z]{{1,5}}){{0,3}}\])", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{3,4096}|[^\s\"'`\f\\]{3,4096}))", check=_is_output, caseless=True,
+         wide=r"(?:::(?:set-output|save-state|set-env)[ ]name=|##vso\[task\.setvariable[ ]variable=)",
+         hits=(f"::set-output name=token::{mix(40)}", "::save-state name=db_password::falcon_84", "##vso[task.setvariable variable=dbPassword]falcon_84"), misses=("::set-output name=token_count::17", "::set-output name=token::${{ steps.x.outputs.y }}", "::set-output name=cache-key::linux-17")),
     Rule("chpasswd-list", "password", "a list of users and passwords for a new system",
          r"chpasswd\\{0,3}[\"']?:|chpasswd[ ]?<<", "", parts=_logins, fingerprint=False,
          hits=("chpasswd:\n  list: |\n    ubuntu:sunshine_85\n  expire: false", 'chpasswd: { list: ["ubuntu:dragon.98"] }', "chpasswd <<EOF\nroot:sunshine_85\nEOF"),
@@ -196,8 +226,8 @@ RULES: Final[tuple[Rule, ...]] = (
          r"name=[\"'][A-Za-z0-9_.-]{0,80}(?:password|passwd|secret|token|passphrase)[\"'](?:[ ][^<>\n]{0,60})?>", r"(?P<secret>[^<>\n\f]{3,512})</", check=is_mixed_word, caseless=True, fingerprint=False, wide=r"(?:password|passwd|secret|token|passphrase)[\"'](?:[ ][^<>\n]{0,60})?>",
          hits=('<property name="hibernate.connection.password">Tiger-61</property>',), misses=('<property name="password">${pw}</property>', '<input name="password"></input>', '<label name="password">password</label>')),
     Rule("plist-key", "secret", "an entry of a property list that ends in a word for a key",
-         r"(?:_PAT|_PASS|_PW|PASS|_KEY|Key|_AUTH|_CREDS?|_DSN|_TOKEN)</key>", r"(?:\s|\\{1,2}[nrt])*<string>(?P<secret>[^<\f\s]{6,4096})</string>", check=lambda match: is_mixed_word(match) and (random_looking(match[SECRET], 20) or "PASS" in match[0].partition("<")[0]), rank=GUESS,
-         hits=(f"<key>AZURE_DEVOPS_EXT_PAT</key><string>{hexa(52)}</string>", "<key>SMTP_PASS</key><string>orchid519</string>"), misses=("<key>NSWindowKey</key><string>Main Window 2</string>", "<key>BundleKey</key><string>com.example.app</string>")),
+         r"(?:_PAT|_PASS|_PW|PASS|_KEY|Key|_AUTH|_CREDS?|_DSN|_TOKEN)</key>", r"(?:\s|\\{1,2}[nrt])*<string>(?P<secret>[^<\f\s]{6,4096})</string>", check=_is_entry, rank=GUESS,
+         hits=(f"<key>AZURE_DEVOPS_EXT_PAT</key><string>{hexa(52)}</string>", "<key>SMTP_PASS</key><string>orchid519</string>"), misses=("<key>NSWindowKey</key><string>Main Window 2</string>", "<key>BundleKey</key><string>com.example.app</string>", f"<key>SUPublicEDKey</key><string>{mix(43)}=</string>")),
     Rule("kaggle", "secret", "a user and a key side by side",
          r"(?:username\\{0,3}\"[ ]?:[ ]?\\{0,3}\"[^\"\n]{1,64}\",[ ]?\\{0,3}\"key\\{0,3}\"[ ]?:|username=\f[^\f\n]{1,64}\fkey=)", r"[ ]?\\{0,3}[\"\f](?P<secret>[0-9a-f]{32})(?![0-9a-f])", rank=SHAPE,
          hits=(f'{{"username": "mlbot", "key": "{hexa(32)}"}}',), misses=('{"username": "bob", "key": "value"}',)),

@@ -6,7 +6,7 @@ from policies.redact.rule import SHAPE, Rule
 from policies.redact.rules.checks import body_before
 
 # A line of the body, with what escaping or quoting puts between lines.
-_BREAK = r"(?:\s|\\{1,4}[nrt]|\\\s|[\"',+>|\x7f]|<br>)"
+_BREAK = r"(?:\s|\\{1,4}[nrt]|\\\s|[\"',+>|\x7f]|<br>|\^M\$?|[$^](?=\r?\n))"
 _HEADERS = rf"(?:{_BREAK}{{0,12}}[A-Za-z-]{{3,24}}:[ ]?(?:(?!-----)[^\n\\]){{0,128}}){{0,6}}"
 _LINE = r"[A-Za-z0-9+/=.]"
 _BODY = rf"(?P<secret>(?:{_LINE}{{1,128}}{_BREAK}{{0,12}}){{1,512}})"

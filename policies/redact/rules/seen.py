@@ -13,6 +13,7 @@ from policies.redact.values import (
     is_generated_word,
     is_opaque,
     is_prose_token,
+    is_told,
 )
 
 _BARE_FLAG: Final = re.compile(r"[ \f]--stdin\Z")
@@ -46,6 +47,38 @@ def is_subprotocol(match: re.Match[str]) -> bool:
 
 
 _LEAST_PROTOCOL_TOKEN: Final = 20
+
+
+# `minisign -Vm a.tar.gz -P RWQ…`: what a signature is verified with.
+_VERIFIES: Final = re.compile(r"\b(?:minisign|rsign)(?:\.exe)?[ \f][^\n|;&]{0,200}\Z")
+_VERIFIER: Final = re.compile(r"RW[A-Za-z0-9+/]{54}")
+_COMMAND_CHARS: Final = 240
+
+
+def is_flag_word(match: re.Match[str]) -> bool:
+    """A strong password behind -p or -P, which to some tools is a public key."""
+    before = match.string[max(0, match.start() - _COMMAND_CHARS) : match.start() + 1]
+    if _VERIFIER.fullmatch(match[SECRET]) and _VERIFIES.search(before):
+        return False
+    return is_strong_password(match)
+
+
+# `[env: Acme_PASSWORD]`, as help texts say which variable is read.
+_READ_FROM: Final = re.compile(r"(?i)[\[(. ](?:env(?:ironment)?(?:[ ]var(?:iable)?)?):[ ]{1,2}\Z")
+_VARIABLE_NAME: Final = re.compile(
+    r"\$?[A-Za-z][A-Za-z0-9]{0,24}(?:_[A-Za-z0-9]{1,24}){0,6}_(?i:pass|passw(?:or)?d|passphrase|pwd|pw|pin|token"
+    r"|secret|key)=?[\])]?[.,;]?"
+)
+
+
+def is_told_password(match: re.Match[str]) -> bool:
+    """What follows `password for …:`, but no name of a variable that holds it."""
+    start = match.start(SECRET)
+    if _VARIABLE_NAME.fullmatch(match[SECRET]) and _READ_FROM.search(
+        match.string[max(0, start - 32) : start]
+    ):
+        return False
+    return is_told(match)
 
 
 # `docker login -p "$REG_PASSWORD" Host1.example.com`
