@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from policies.redact.rule import EDGE, PROVIDER, SECRET, Check, Rule
@@ -115,6 +115,21 @@ def _form(
     )  # fmt: skip
 
 
+def _label(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The name before the domain, which whoever knows it may post to."""
+    start = match.start()
+    if host := re.search(
+        r"(?<![a-z0-9])e[on][a-z0-9]{10,30}\Z", match.string[max(0, start - 33) : start]
+    ):
+        yield start - len(host[0]), start
+
+
+_PIPEDREAM: Final = Rule(
+    "pipedream-host", "webhook", "an address that whoever knows it may post to", r"\.m\.pipedream\.net",
+    parts=_label, rank=PROVIDER, hits=(f"use eo{mix(15).lower()}.m.pipedream.net now",),
+    misses=("use docs.m.pipedream.net now",),
+)  # fmt: skip
+
 RULES: Final[tuple[Rule, ...]] = (
     # Clouds and hosts
     _form("azure-key", r"(?:[A-Za-z0-9+/]{33}(?:AIoT|AZEG|AzCa|\+ASb|\+AEh|\+ARm)[A-P][A-Za-z0-9+/]{5}=|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+ABa|\+AMC|\+ASt)[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9+/]{5}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{5}[AQgw]==)", _CLOSED,
@@ -131,7 +146,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _form("tailscale-old-key", "tskey-[A-Za-z0-9-]{1,40}CNTRL-[A-Za-z0-9]{8}", "[A-Za-z0-9]{0,60})", f"tskey-{mix(8)}CNTRL-{mix(22)}"),
     _form("headscale-key", "hskey-[a-z]{3,8}-[A-Za-z0-9_-]{24}", "[A-Za-z0-9_-]{0,80})", f"hskey-auth-{mix(12)}-{mix(40)}"),
     _form("ngrok-authtoken", "[23][A-Za-z0-9]{26}_[0-9][A-Za-z0-9]{20}", _CLOSED, f"2{mix(26)}_3{mix(20)}", check=three_kinds, wide="[A-Za-z0-9]{12}_[0-9][A-Za-z0-9]{12}"),
-    _open("portainer-token", "ptr_", "[A-Za-z0-9+/=]", 40, three_kinds), _form("truenas-key", "[0-9]{1,6}-(?P<secret>[A-Za-z0-9]{64}", _CLOSED, f"1-{mix(64)}", check=three_kinds),
+    _open("portainer-token", "ptr_", "[A-Za-z0-9+/=]", 40, three_kinds), _form("truenas-key", "[0-9]{1,6}-(?P<secret>[A-Za-z0-9]{64}", _CLOSED, f"1-{mix(64)}", check=three_kinds, wide="[0-9]-[A-Za-z0-9]{40}"),
     _open("palo-alto-key", "LUFRPT", "[A-Za-z0-9+/=]", 40), _open("logicmonitor-token", "lm[ab]_", "[A-Za-z0-9+/=]", 60, three_kinds), _form("censys-token", "censys_[A-Za-z0-9]{8}_[A-Za-z0-9]{16}", "[A-Za-z0-9]{0,40})", f"censys_{mix(8)}_{mix(24)}"),
     _form("digitalocean-spaces-key", "DO(?:00|80)[A-Z0-9]{16}", _CLOSED, f"DO00{upper(16)}", f"DO00{digits(16)}", check=lambda match: len(re.findall("[A-Z]", match[SECRET])) > _SPACES_LETTERS),
     _form("bootstrap-token", r"[a-z0-9]{6}\.[a-z0-9]{16}", ")(?![a-z0-9.])", "kubeadm q7k2m9.x4v1b8n3c6z5l0pd", "use q7k2m9.x4v1b8n3c6z5l0pd", check=_joins),
@@ -169,7 +184,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _open("paddle-other-key", "pdl_(?:sdbx_apikey|ntfset)_", _SIGNS, 30), _open("polar-other-token", "polar_(?:rt|cs|ci|whs|oas|ort)_", _SIGNS, 20), _open("persona-test-key", "persona_sandbox_", _SIGNS, 20), _open("onfido-test-token", r"api_sandbox\.", _SIGNS, 20),
     _form("circle-key", "(?:LIVE|TEST|SAND)_API_KEY:(?P<secret>[0-9a-f]{32}", "(?::[0-9a-f]{32})?)", f"LIVE_API_KEY:{hexa(32)}:{hexa(32)}"), _form("sumsub-token", r"(?:prd|sbx):(?P<secret>[A-Za-z0-9]{24}\.[A-Za-z0-9]{32}", _CLOSED, f"prd:{mix(24)}.{mix(32)}"),
     _form("adyen-key", "AQ[EF][A-Za-z]hm[A-Za-z0-9+/]{40}", "[A-Za-z0-9+/=-]{0,300})", f"AQEyhmfx{mix(80)}==-{mix(43)}=-{mix(16)}"), _open("klarna-key", "klarna_(?:live|test)_api_", "[A-Za-z0-9!?()*/_-]", 40), _open("revolut-token", "oa_(?:prod|sand)_", _SIGNS, 32), _open("aftership-token", "asat_", _HEX, 32),
-    _open("kit-key", "kit_", _HEX, 32), _open("orbit-token", "obu_", _ALL, 36, three_kinds), _open("dvc-studio-token", "isat_", _ALL, 36, three_kinds), _open("sindri-key", "sindri_", _ALL, 28), _open("tolgee-token", "tgpa[tk]_", _LOWER, 40), _open("testkube-key", "tkc(?:api|agnt|sys)_", _HEX, 24), _exact("dub-key", "dub_", _ALL, 24), _form("seam-key", "seam_[A-Za-z0-9]{4,24}_[A-Za-z0-9]{20}", "[A-Za-z0-9]{0,40})", f"seam_{mix(8)}_{mix(24)}", check=three_kinds), _exact("warpstream-key", "aks_", _HEX, 64, not_words), _open("teamwork-token", r"tkn\.v1_", "[A-Za-z0-9=]", 50), _open("bannerbear-key", "bb_(?:pr|ma)_", _ALL, 24, three_kinds), _form("voiceflow-key", r"VF\.(?:DM|WS)\.[0-9a-f]{24}\.", "[A-Za-z0-9]{10,24})", f"VF.DM.{hexa(24)}.{mix(16)}"), _form("robinhood-key", f"rh-api-{_UUID}", _CLOSED, f"rh-api-{uuid()}"), _open("salad-key", "salad_cloud_user_", _ALL, 40), _open("mappedin-secret", "mis_", _ALL, 51, three_kinds), _exact("coderabbit-key", "cr-", _HEX, 58, not_words), _form("pipedream-host", r"(?P<secret>e[on][a-z0-9]{10,30}", r")(?=\.m\.pipedream\.net)", f"eo{mix(15).lower()}.m.pipedream.net"), _open("lightspeed-token", "lsxs_[pa]t_", _ALL, 30), _open("radar-key", "prj_(?:live|test)_sk_", _HEX, 36), _form("mapillary-token", r"MLY\|[0-9]{10,20}\|(?P<secret>[0-9a-f]{32}", _CLOSED, f"MLY|{digits(16)}|{hexa(32)}"), _form("imagekit-key", "private_[A-Za-z0-9+/]{27}=", _CLOSED, f"private_{mix(27)}=", check=three_kinds),
+    _open("kit-key", "kit_", _HEX, 32), _open("orbit-token", "obu_", _ALL, 36, three_kinds), _open("dvc-studio-token", "isat_", _ALL, 36, three_kinds), _open("sindri-key", "sindri_", _ALL, 28), _open("tolgee-token", "tgpa[tk]_", _LOWER, 40), _open("testkube-key", "tkc(?:api|agnt|sys)_", _HEX, 24), _exact("dub-key", "dub_", _ALL, 24), _form("seam-key", "seam_[A-Za-z0-9]{4,24}_[A-Za-z0-9]{20}", "[A-Za-z0-9]{0,40})", f"seam_{mix(8)}_{mix(24)}", check=three_kinds), _exact("warpstream-key", "aks_", _HEX, 64, not_words), _open("teamwork-token", r"tkn\.v1_", "[A-Za-z0-9=]", 50), _open("bannerbear-key", "bb_(?:pr|ma)_", _ALL, 24, three_kinds), _form("voiceflow-key", r"VF\.(?:DM|WS)\.[0-9a-f]{24}\.", "[A-Za-z0-9]{10,24})", f"VF.DM.{hexa(24)}.{mix(16)}"), _form("robinhood-key", f"rh-api-{_UUID}", _CLOSED, f"rh-api-{uuid()}"), _open("salad-key", "salad_cloud_user_", _ALL, 40), _open("mappedin-secret", "mis_", _ALL, 51, three_kinds), _exact("coderabbit-key", "cr-", _HEX, 58, not_words), _PIPEDREAM, _open("lightspeed-token", "lsxs_[pa]t_", _ALL, 30), _open("radar-key", "prj_(?:live|test)_sk_", _HEX, 36), _form("mapillary-token", r"MLY\|[0-9]{10,20}\|(?P<secret>[0-9a-f]{32}", _CLOSED, f"MLY|{digits(16)}|{hexa(32)}"), _form("imagekit-key", "private_[A-Za-z0-9+/]{27}=", _CLOSED, f"private_{mix(27)}=", check=three_kinds),
     _form("close-key", r"api_[A-Za-z0-9]{18,26}\.[A-Za-z0-9]{18}", r"[A-Za-z0-9]{0,8})(?![A-Za-z0-9])", f"api_{mix(22)}.{mix(22)}", check=three_kinds),
     # Data, content and people
     _open("elastic-service-token", "AAEAAWVsYXN0aWMv", "[A-Za-z0-9+/=]", 20), _open("crunchy-key", "cbkey_", _ALL, 30), _open("materialize-password", "mzp_", _HEX, 60), _exact("yandex-static-key", "YC", _SIGNS, 38), _exact("fauna-secret", "fnA[A-Z]", _SIGNS, 36), _open("hex-token", "hxt[pw]_", _HEX, 60), _form("metabase-key", "mb_[A-Za-z0-9+/]{43}=", _CLOSED, f"mb_{mix(43)}="),
