@@ -124,8 +124,9 @@ def ordinary(gate: Redactor, share: float, number: int) -> float:
 def alone(gate: Redactor, number: int) -> Table:
     """The stage by the share of secrets."""
     note = (
-        "One core, all columns of a batch of 20,000 events. Ordinary: decision records. The others:"
-        " every text a new one and a look-alike."
+        "One core, all columns of a batch of 20,000 events. Ordinary: decision records, whose texts"
+        " come again and are then answered from memory. The others: every text a new one and a"
+        " look-alike."
     )
     table = Table(
         "Redaction, the stage alone", note,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +28,7 @@ from policies.redact.fields import (
 )
 from policies.redact.fingerprint import FingerprintKey
 from policies.redact.mask import OPENING, Masker
+from policies.redact.recent import Recent
 from policies.redact.rule import Keep, Rule
 from policies.redact.rules import rules_digest
 from policies.redact.scan import Hits
@@ -65,6 +67,7 @@ class Redactor:
         """
         self._masker = Masker(rules, key, engine=engine, keeps=keeps)
         self._drops = dict(drops)
+        self._recent = Recent()
         # Which rules, and under which key: docs/decisions/0010.
         self.digest = f"{rules_digest(rules, (tuple(keeps), tuple(drops)))}-{key.id}"
 
@@ -200,7 +203,8 @@ class Redactor:
             text = column.distinct[value].as_py()
             # Stage 1 saw the markers as text; the rules are to see them as stand-ins.
             tried = None if trusted and OPENING in text else ids
-            masked = mask_field(self._masker, column.name, text, tried, trusted=trusted)
+            mask = partial(mask_field, self._masker, column.name, text, tried, trusted=trusted)
+            masked = self._recent.masked(column.name, text, trusted, mask)
             if masked.text != text or masked.failed:
                 column.masked[value] = masked
             if column.number == MESSAGE and not self._masker.openers.isdisjoint(ids):
