@@ -55,11 +55,30 @@ def is_random_key(match: re.Match[str]) -> bool:
         return strong or (len(value) not in _DIGESTS and bool(_ANY_KEY.search(name)))
     if code(value) or slug(value) or _COORDINATES.fullmatch(value) or "%3A" in value:
         return False
-    if "{{" in value:
+    if "{{" in value or _names_a_test(match):
+        return False
+    if not strong and slug(_PLATFORM.sub("x", value)):
         return False
     if re.search(r"(?i)sig(?:nature)?\Z", name) and len(value) > _LONG_SIGNATURE:
         return False
     return random_looking(value, 20) and classes(value) >= 3 and not path(value)
+
+
+# Where a package was built, as the key of a cache says: Linux-x64-node20.
+_PLATFORM: Final = re.compile(
+    r"(?i)(?<![A-Za-z0-9])(?:x64|x86(?:_64)?|arm64|aarch64|amd64|armv[67]l?|i[36]86|win(?:32|64)"
+    r"|(?:py|python|node|go|jdk|java|ruby|php|ubuntu|macos|windows|pnpm|yarn|v)[0-9]{1,4})"
+    r"(?![A-Za-z0-9])"
+)
+# `test auth::api_key_is_required_192 ... ok`: words, and a number or a method between them.
+_TEST: Final = re.compile(
+    r":(?:[a-z]+[0-9]{0,3}::)*[a-z]+[0-9]{0,3}(?:_(?:[a-z]+[0-9]{0,3}|[0-9]{1,4})){2,24}"
+)
+
+
+def _names_a_test(match: re.Match[str]) -> bool:
+    start = match.start(SECRET)
+    return match.string[start - 1 : start] == ":" and bool(_TEST.fullmatch(match[SECRET]))
 
 
 # A signature of a message or an update proves, and opens nothing.

@@ -19,7 +19,9 @@ _PLACEHOLDER: Final = re.compile(
     | secret | password | passwd | token | api_token | env:.* | file:.* | fd:\d+ | stdin | op://.*
     | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:\)(?:["'\s,)\]].*)?|\ -.*)
     | [\w./~$@{}-]*\.keychain(?:-db)? | aws:.* | sm://.* | arn:.* | pass:(?:\$|x{8}).* | env\.\s?.*
-    | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x06|\*{3,})[\w-]{0,8}
+    | os\.environ.* | \.[*+?].* | [\w-]{0,12}(?:\.{3}|\x06|\*{3,})[.*\x06\x7f]*[\w-]{0,8}
+    # How far a transfer is; an indexed template.
+    | [0-9]{1,3}%(?:\|[\x7f\#=>.-]*[0-9]?\|?|\[[=>.]*\]?) | \{[\w.]+(?:\[[\w'"-]*\])+\}?
     # A word of another language, as a form shows it; a password has a digit or begins small.
     | (?-i:(?=[A-Z\x7f])[A-Za-z-]{0,12}\x7f[a-z-]{0,8}) | (?:un)?g\x7fltig
     | m\x7f[nx]im[oa] | inv\x7flid[ao] | obligat\x7fri[oa] | \x7f
@@ -51,6 +53,8 @@ _PLACEHOLDER: Final = re.compile(
     | ag[a-d][a-z0-9+/]{200,}.*
     | vault:v[0-9]+:.* | kms:.* | \$ansible_vault.*
     # What everybody may know: digests, moments, handles, public halves.
+    | sha256//?[a-z0-9+/]{43}=(?:[;,]sha256//?[a-z0-9+/]{43}=)*
+    | (?:auth|subscription|api)key_[a-z0-9]{10}\.p8
     | sha-?(?:1|224|256|384|512)[:=-].* | 0x[0-9a-f]{1,16} | 20\d\d-\d\d-\d\d(?:[t\ ]\d\d:\d\d.*)?
     | rw[q-t][a-z0-9+/]{53}=? | (?:ssh|ecdsa|sk)-[a-z0-9@.-]+\ aaaa.* | aaaa[bce][a-z0-9]nza.*
     | age1[a-z0-9]{58}

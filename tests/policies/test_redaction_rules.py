@@ -29,6 +29,7 @@ CASES = [
         "redaction_seventh.txt",
         "redaction_eighth.txt",
         "redaction_ninth.txt",
+        "redaction_tenth.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
@@ -160,7 +161,10 @@ SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY--
          "password [", "password [a]: ", "\n>>> token\n'", "> token\n", "sensitive=\ftrue\f",
          "value=\fabcd\f", "password\fa=\f", "password: {", "key1: ", "btoa('a:", "x-api-key\f",
          "password.py:1:", "public-key a-1:", "token=`cat ", "secret: :pass",
-         "ghp_a1B2\n", "a^\n", "aB3dE6gH9jK2mN5pQ8sT$\n", "ghp_")  # fmt: skip
+         "ghp_a1B2\n", "a^\n", "aB3dE6gH9jK2mN5pQ8sT$\n", "ghp_",
+         "base32: ABCD ", "dt0s01.AAAAAAAA", "vercel -t ", "net user a ",
+         "--secret=a gcloud secrets x ", "$/progress token: 1 ", "-field=password a/b ",
+         "password={ab1cd")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -193,7 +193,15 @@ def is_header_value(match: re.Match[str]) -> bool:
         value = match[SECRET]
         named = slug(value) and not HEX.fullmatch(value) and not UUID.fullmatch(value)
         return random_looking(value) and not named
-    return is_opaque(match)
+    return is_opaque(match) and not (
+        _PLAYED.fullmatch(match[SECRET]) and match.string.endswith("#EXT", 0, match.start())
+    )
+
+
+# How a stream is encrypted: `#EXT-X-KEY:METHOD=NONE`.
+_PLAYED: Final = re.compile(
+    r"METHOD=(?:NONE|AES-(?:128|256)(?:-GCM)?|SAMPLE-AES(?:-CTR|-CENC)?|ISO-23001-7)"
+)
 
 
 def private_and_mixed(match: re.Match[str]) -> bool:
@@ -353,6 +361,10 @@ _HEX_CHARS: Final = 32
 _OF_WHOM: Final = re.compile(r"(?<=SESSION)_[A-Za-z0-9]+\Z")
 
 
+# `--key AuthKey_8MI2059C0O.p8`: the file that holds it.
+_KEY_FILE: Final = re.compile(r"\.(?:p8|pem|p12|pfx|jks|ppk|der|crt|cer|key)\Z")
+
+
 def is_hidden_key(match: re.Match[str]) -> bool:
     """A generated value behind a name that may mean many things."""
     value, name = _ENDING.sub("", match[SECRET]), _OF_WHOM.sub("", match["key"])
@@ -360,6 +372,7 @@ def is_hidden_key(match: re.Match[str]) -> bool:
         not names_a_secret(name)
         or placeholder(value)
         or value.lstrip("-=").startswith(("/", "~", "."))
+        or (name.endswith("key") and _KEY_FILE.search(match[SECRET]))
     ):
         return False
     if re.fullmatch(r"[0-9A-Fa-f]+", value):

@@ -4,7 +4,7 @@ from typing import Final
 
 from policies.redact.rule import GUESS, Rule
 from policies.redact.rules.checks import is_likely, is_strong_password, is_windows_argument
-from policies.redact.rules.seen import is_flag_word
+from policies.redact.rules.seen import is_command_secret, is_flag_word
 from policies.redact.rules.tools import START
 from policies.redact.values import is_argument, is_mixed_word
 
@@ -16,7 +16,7 @@ _VALUE = r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,4096}|(?![-$])[^\s\
 
 # Commands whose next word is the secret, whatever it looks like.
 _PLAIN: Final = "|".join((
-    rf"net{_B}user{_B}{_WORD}",
+    rf"net{_B}user(?:{_B}/(?:add|domain))?{_B}[^/ \f\n][^ \f\n]{{0,199}}(?:{_B}/(?:add|domain))?",
     rf"bw{_B}(?:unlock|login{_B}{_WORD})",
     rf"radtest{_B}{_WORD}",
     rf"user\.setpassword{_B}{_WORD}",
@@ -38,6 +38,7 @@ _PLAIN: Final = "|".join((
     rf"(?:consul|nomad){_B}acl{_B}(?:bootstrap|token{_B}set)",
     rf"jq{_B}[^\n|;&]{{0,100}}?--arg{_B}[a-z_]{{0,20}}(?:pw|pass|pwd)",
     rf"mosquitto_passwd{_B}-b{_B}{_WORD}{_B}{_WORD}",
+    rf"ConvertTo-SecureString(?:{_B}-String)?",
     rf"openssl{_B}passwd{_B}-(?:[0-9]|apr1)(?:{_B}-salt{_B}{_WORD})?",
     rf"(?:smbpasswd{_B}-U{_B}{_WORD}|sendemail{_B}[^\n|;&]{{0,200}}?-xp)",
     rf"grafana-cli{_B}admin{_B}reset-admin-password",
@@ -60,14 +61,15 @@ _LIKELY: Final = "|".join((
     rf"(?:keyctl{_B}(?:add|padd){_B}{_WORD}{_B}{_WORD}|secret-tool{_B}store{_B}{_WORD})",
     rf"az{_B}keyvault{_B}secret{_B}set{_B}[^\n|;&]{{0,300}}?--value",
     rf"(?:firebase|eas|expo){_B}[^\n|;&]{{0,80}}?--token",
+    rf"(?:vercel|doctl|doppler|github_changelog_generator|gren|ghr)(?:@[a-z0-9.]{{1,12}})?(?:{_B}[^\n|;&]{{0,300}}?)?{_B}-t",
     rf"op{_B}item{_B}(?:create|edit){_B}[^\n|;&]{{0,300}}?(?:password|credential)(?:\[[a-z]{{1,12}}\])?=",
 ))  # fmt: skip
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("command-secret", "secret", "what a command takes as its secret by place",
-         rf"{START}(?:{_PLAIN}){_B}", _VALUE, check=is_argument, fingerprint=False,
+         rf"{START}(?:{_PLAIN}){_B}", _VALUE, check=is_command_secret, fingerprint=False,
          hits=("net user bob T1gerX!9kk /add", "vault operator unseal Q7T6c+A5LEgRuiVXV", "doctl auth init -t b371a1c15d4ee54146", "npm\fconfig\fset\f//registry.npmjs.org/:_authToken\fabc12345\f"),
-         misses=("net user bob /delete", "vault operator unseal $KEY", "npm config set registry https://x.org")),
+         misses=("net user bob /delete", "net user bob /active:yes", "vault operator unseal $KEY", "npm config set registry https://x.org")),
     Rule("command-likely", "secret", "what a command may take as its secret by place",
          rf"{START}(?:{_LIKELY})(?:{_B}|(?:=))", _VALUE, check=is_likely, fingerprint=False, rank=GUESS,
          hits=("cargo login bu8rL0jA7rWfNQrLiV", "vault login 3IGt2CyraxVexvQq3d2N", "aws ssm put-parameter --name /a --type SecureString --value T1gerX!9kk"),

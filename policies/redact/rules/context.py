@@ -28,6 +28,7 @@ from policies.redact.rules.grammar import (
 from policies.redact.rules.samples import hexa, mix, uuid
 from policies.redact.rules.seen import (
     is_piped,
+    is_seed,
     is_subprotocol,
     is_told_key,
     is_told_password,
@@ -246,6 +247,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("otp-seed", "totp-secret", "the seed of one-time passwords",
          r"(?:otpauth://[^\s\"'\f]{0,200}[?&]secret=|oathtool[ \f][^|\n]{0,60}(?:-b|--base32)[ \f]|oath[ \f](?:accounts[ \f])?add[ \f])", r"(?:(?<=add[ \f])(?:[^\s|;&]{1,80}[ \f]){0,8}?(?=[A-Z2-7]{16}))?(?P<secret>[A-Za-z2-7]{4}(?:[ ]?[A-Za-z2-7=]{2,4}){3,40})", rank=SHAPE,
          hits=("ykman oath accounts add -o TOTP GitHub:ci B3FKBEXYEZ4FYPR5A6BJUM45GNASQQ6I", "oathtool --totp -b B3FKBEXYEZ4FYPR5A6BJUM45GNASQQ6I", "otpauth://totp/x?secret=B3FKBEXYEZ4FYPR5A6BJUM45")),
+    Rule("otp-seed-name", "totp-secret", "the seed of one-time passwords behind a name for it",
+         rf"(?:otp|mfa|2fa|(?:2|two|second)[-_ ]?factor|authenticator|google[-_]?auth|base32)[-_. ]?(?:auth[-_. ]?)?(?:(?:string|shared)[-_. ]?)?(?:secret|seed|key)?(?:[-_]?base32)?(?:{SIGN}|[ \f])", r"[ \t]{0,4}\f?\\{0,3}[\"']?(?P<secret>(?-i:[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{2,4}){3,30}|[a-z2-7]{4}(?:[ -]?[a-z2-7]{4}){3,30})={0,6})(?![A-Za-z0-9])", check=is_seed, caseless=True, rank=SHAPE,
+         hits=("digits=6 otp_seed=VZBCCIV5CMI7KOYR2BKLI7FIKFXFXGVS label=vpn", '"totpKey": "B3FKBEXYEZ4FYPR5"', "mfa-seed=\fB3FK BEXY EZ4F YPR5\f"), misses=("totp=REQUIRED_FOR_ADMINS", "otp: code sent from 2222", "mfa: AUTHENTICATORREQUIRED")),
     Rule("twilio-token", "secret", "a Twilio token beside its account",
          r"AC[0-9a-f]{32}:", r"(?P<secret>[0-9a-f]{32})", rank=SHAPE, hits=(f"curl -u AC{hexa(32)}:{hexa(32)} https://x",)),
 )  # fmt: skip

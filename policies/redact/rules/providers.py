@@ -169,7 +169,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("sentry-token", "Sentry", "sntry[sui]_", "[A-Za-z0-9+/=_.]", 30, f"sntrys_eyJ{mix(120)}"),
     _token("datadog-app-key", "Datadog", "dd(?:app|api|pat)_", _A, 24, f"ddapp_{mix(34)}"),
     _token("honeycomb-key", "Honeycomb", "hc[abx][ilm]k_", "[a-z0-9]", 30, f"hcaik_01{hexa(56)}"),
-    _token("dynatrace-token", "Dynatrace", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.", _U, 40, f"dt0c01.{upper(24)}.{upper(56)}{upper(8)}"),
+    _token("dynatrace-token", "Dynatrace", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{8,}\.", _U, 40, f"dt0c01.{upper(24)}.{upper(56)}{upper(8)}"),
     _token("posthog-key", "PostHog personal key", "phx_", _D, 30, f"phx_{mix(43)}"),
     _token("sonarqube-token", "SonarQube", "sq[upa]_", _H, 32, f"squ_{hexa(40)}"),
     _token("circleci-token", "CircleCI", "CCI(?:PAT|PRJ)_", _W, 24, f"CCIPAT_{mix(22)}_{hexa(40)}"),

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from policies.redact.pointers import STORED_NAME
 from policies.redact.rule import SECRET
 from policies.redact.rules.checks import is_strong_password, three_kinds
 from policies.redact.surroundings import stored_key
@@ -94,9 +95,59 @@ def is_word_after(match: re.Match[str]) -> bool:
     if _ASKED.fullmatch(match[SECRET]):
         return False
     start = match.start()
-    if _VARIABLE.search(match.string[max(0, start - 48) : start]):
+    if _VARIABLE.search(match.string[max(0, start - 48) : start]) or _which_field(match):
         return False
     return is_generated_word(match)
+
+
+# `vault kv get -field=password secret/app/db24`: what is read, and where it lies.
+_FIELD: Final = re.compile(
+    r"(?:[ \f]--?fields?[ =\f][\"']?(?:label=)?|\bbw[ \f]get[ \f]|\blpass[ \f]show[ \f]--)"
+    r"[A-Za-z_-]{1,40}[\"']?[ \f]{1,4}[\"']?\Z"
+)
+_LIES: Final = re.compile(STORED_NAME)
+
+
+def _which_field(match: re.Match[str]) -> bool:
+    value, start = match[SECRET].rstrip(CLOSERS), match.start(SECRET)
+    if "/" not in value or not _LIES.fullmatch(value):
+        return False
+    return bool(_FIELD.search(match.string[max(0, start - 80) : start]))
+
+
+# An option of `net user`, or where the output goes.
+_OPTION: Final = re.compile(
+    r"/(?:active|expires|times|passwordreq|passwordchg|passwordexpires|logonpasswordchg|fullname|comment"
+    r"|usercomment|countrycode|homedir|profilepath|scriptpath|workstations|random|add|delete|domain)"
+    r"(?::.*)?",
+    re.IGNORECASE,
+)
+_NET_USER: Final = re.compile(r"\Wnet[ \f]user[ \f]|^net[ \f]user[ \f]")
+
+
+def is_command_secret(match: re.Match[str]) -> bool:
+    """What a command takes by place; `net user` takes options there as well."""
+    value, before = match[SECRET], match.string[match.start(SECRET) - 1]
+    if _NET_USER.match(match[0]) and (
+        _OPTION.fullmatch(value) or (before == " " and re.match("[0-9]?>", value))
+    ):
+        return False
+    return is_argument(match)
+
+
+_SEED_CHARS, _LONG_SEED_CHARS, _SEED_LETTERS = 16, 26, 7
+
+
+def is_seed(match: re.Match[str]) -> bool:
+    """Base32 as an authenticator takes it, and no words in capitals."""
+    groups = re.split("[ -]", match[SECRET].rstrip("="))
+    letters = "".join(groups)
+    digits = sum(any(c.isdigit() for c in group) for group in groups)
+    if len(letters) < _SEED_CHARS or (len(groups) > 1 and digits < 2):
+        return False
+    if len(set(letters)) < _SEED_LETTERS or letters.upper().startswith("ABCDEFGH"):
+        return False
+    return digits > 0 or (len(letters) >= _LONG_SEED_CHARS and letters.isupper())
 
 
 # `using token 3fa9…`; other tokens tell which request, page or lock.
@@ -113,7 +164,7 @@ _OTHER_TOKENS: Final = re.compile(
 def is_told_key(match: re.Match[str]) -> bool:
     """A token in a sentence; a UUID only behind a word for a token that opens something."""
     if not UUID.fullmatch(match[SECRET].rstrip(CLOSERS)):
-        return is_prose_token(match)
+        return is_prose_token(match) and not _which_field(match)
     start = match.start(SECRET)
     found = _OPENS.search(match.string[max(0, start - 48) : start])
     return found is not None and not _OTHER_TOKENS.fullmatch((found["before"] or "").lower())

@@ -9,6 +9,7 @@ from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
 from policies.redact.rules.grammar import TAIL
 from policies.redact.rules.samples import hexa, mix
 from policies.redact.standins import placeholder
+from policies.redact.surroundings import generated_case
 from policies.redact.values import (
     HEX,
     UUID,
@@ -198,6 +199,18 @@ def _before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
             yield found.span(1)
 
 
+def _opens_channel(match: re.Match[str]) -> bool:
+    """A word that stands where a token must; elsewhere an owner has that place, so a made one."""
+    value = match[SECRET]
+    if "/t/" in match[0] or "/auth/" in match[0]:
+        return is_mixed_word(match)
+    if HEX.fullmatch(value):
+        return True
+    if not value.isalnum() or len(value) < _LEAST_CELL or placeholder(value):
+        return False
+    return generated_case(value) or (_is_made(value) and not slug(value))
+
+
 RULES: Final[tuple[Rule, ...]] = (
     Rule("told-abroad", "password", "a password that a program tells in another language",
          rf"{_PASSWORD}[^\n\f:=\"]{{0,50}}?{_SAYS}", rf"[ :]{{0,4}}{_WORD}", check=_is_said, caseless=True, fingerprint=False, rank=GUESS,
@@ -220,9 +233,9 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("told-slash", "password", "user / password after a word that says so",
          r"(?:log[ -]?in|sign[ -]?in|credentials?|zugangsdaten|user|use|account|acceso|connexion)[ :][^\n/]{0,60}[ ]/[ ]", r"(?P<secret>[^\s\"'`,/|]{6,256})(?=$|[\s,;.)\"'])", check=lambda match: _is_said(match) and (is_generated_word(match) or bool(re.match(r"[A-Za-z]{5,}[_!#.-]?[0-9]{2,4}(?:\.|\Z)", match[SECRET]))), caseless=True, fingerprint=False, rank=GUESS,
          hits=("Created initial admin user: admin@example.com / sunshine-81", "Use admin / Tiger_5956 to log in"), misses=("user: read / write", "account 12 / 2024-11-02", "login page / step-2", "use / 500GB")),
-    Rule("angle-value", "secret", "a value in angle brackets, as a logger of a directory prints it",
-         r"(?P<key>(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|api[_-]?key))\\{0,3}[\"']?[ ]?[:=][ ]?(?:<|&lt;)", r"(?P<secret>[^\s<>&\"'`\f]{5,512})(?:>|&gt;)", check=_is_bracketed, caseless=True, fingerprint=False, rank=GUESS,
-         hits=("user=<sa> password=<falcon-1511> server=<db>", f"token=<{mix(30)}>"), misses=("password=<password-12>", "token=<your-token-1>", "password=<bytes 20>", "pwd=<SecretStr2>", "password=<sha256>")),
+    Rule("angle-value", "secret", "a value in angle brackets or braces, as a logger of a directory or a driver writes it",
+         r"(?P<key>(?:pass(?:w(?:or)?d|phrase)?|pwd|secret|token|api[_-]?key))\\{0,3}[\"']?[ ]?[:=][ ]?(?:<|&lt;|\{)", r"(?P<secret>[^\s<>&\"'`\f{}]{5,512})(?:>|&gt;|\})", check=_is_bracketed, caseless=True, fingerprint=False, rank=GUESS,
+         hits=("user=<sa> password=<falcon-1511> server=<db>", f"token=<{mix(30)}>", f"UID=sa;PWD={{{mix(18)}}};"), misses=("password=<password-12>", "token=<your-token-1>", "password=<bytes 20>", "pwd=<SecretStr2>", "password=<sha256>")),
     Rule("table-row", "secret", "a row of a table with a name and its value",
          rf"(?:[|][ \t]{{0,40}}|\x7f[ \t]{{1,40}})[`*]{{0,2}}(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:(?:pass(?:w(?:or)?d|phrase|code|wort)|pwd|token|secret|api[-_. ]?key|[_-]key|credential){TAIL}|[a-z_-]pass))[`*]{{0,2}}(?:[ \t]{{0,80}}[|]|[ \t]{{1,80}}\x7f)", r"[ \t]{0,80}[`*]{0,2}(?P<secret>[^\s|`\f]{6,4096}?)[`*]{0,2}[ \t]{0,80}[|\x7f]", check=_is_cell, caseless=True, fingerprint=False, rank=GUESS,
          hits=(f"|  vercel_token  |  {mix(24)}  |", "| DB_PASSWORD | falcon-1511 |"), misses=("| password | string | required |", "| max_tokens | 4096128 |", "ls | token | sha256sum | head", "| password_policy | strict-v2-2024 |")),
@@ -236,8 +249,8 @@ RULES: Final[tuple[Rule, ...]] = (
          r"AAAA[A-Za-z0-9_-]{7}:APA91", r"[A-Za-z0-9_-]{60,400}", rank=SHAPE,
          hits=(f"use AAAA{mix(7)}:APA91b{mix(134)} now", f"/tmp/AAAA{mix(7)}:APA91b{mix(134)}.lock")),
     Rule("channel-path", "secret", "the token in the address of a channel of packages",
-         r"conda\.[a-z0-9.-]{1,60}/t/", r"(?P<secret>[A-Za-z0-9_-]{8,200})", check=is_mixed_word, rank=GUESS,
-         hits=(f"https://conda.example.org/t/{mix(20)}/acme",), misses=("https://conda.example.com/t/$TOKEN/acme",)),
+         r"(?:conda\.[a-z0-9.-]{1,60}/(?:repo/)?t/|[a-z]\.cloudsmith\.io/|packagecloud\.io/(?:priv/)?|[a-z]\.fury\.io/|myget\.org/F/[A-Za-z0-9_-]{1,60}/auth/)", r"(?P<secret>[A-Za-z0-9_-]{8,200})", check=_opens_channel, rank=GUESS,
+         hits=(f"https://conda.example.org/t/{mix(20)}/acme", f"https://dl.cloudsmith.io/{mix(16)}/acme/x/deb"), misses=("https://conda.example.com/t/$TOKEN/acme",)),
     # Put into files and lists
     Rule("replaced", "secret", "what an editor of streams puts in the place of a stand-in",
          r"s[/|#,][^/|#\n]{0,80}(?:pass|secret|token|key|pwd|change_?me|placeholder|replace_?me)[^/|#\n]{0,40}[/|#,]", r"(?:[A-Za-z0-9_.\"' -]{0,60}[=:][ ]?[\"']?)?(?P<secret>[^\s/|\"',\\&]{6,512})[\"']?[/|#,][gimI]{0,3}[\"' ;]", check=_is_put, caseless=True, rank=GUESS,

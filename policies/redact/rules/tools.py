@@ -123,6 +123,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _after("publish", "vsce|ovsx|cloudsmith|codecov|codecovcli|uploader|coveralls|codacy-coverage-reporter|conan[ \\f](?:remote[ \\f])?(?:login|user|set-user|auth)|anaconda|fury|gemfury|semantic-release|web-ext|flagsmith|percy|chromatic|snapcraft|dart[ \\f]pub|testspace|influx|buildkite-agent|sauce",
            "-p|-t|-k|--pat|--token|--api-key|--project-token|--api-secret", "npx vsce publish -p 3fa94c1d-22b0-4e58-86af-10c9d4b1e277", "codecov -t $CODECOV_TOKEN"),
     _after("rabbit", "rabbitmqadmin|rabbitmqctl|jira|twine|conda|poetry|flit|gem", "-p|--password", "twine upload -u __token__ -p Zx81kk2!q dist/x"),
+    _after("mail", "swaks|ssmtp|sendemail|sendEmail", "-ap|-xp", "swaks --to a@b.example -au bob -ap Zx81kk2!q", "swaks -a -ap --tls"),
     _after("ssh-keygen", "ssh-keygen|puttygen|ssh-add", "-N|-P|-O|--new-passphrase", "ssh-keygen -t ed25519 -N Zx81kk2!q -f id"),
     _after("useradd", "useradd|usermod|chpasswd|adduser|dscl|sysadminctl|net[ \\f]user", "-p|--password|-passwd|-adminPassword|-password|-newPassword", "useradd -m -p Zx81kk2!q bob"),
     _after("pdf", "qpdf|pdftk|pdftotext|pdfinfo", "--password|-upw|-opw|input_pw|owner_pw|user_pw", "pdftotext -upw Zx81kk2!q a.pdf"),
