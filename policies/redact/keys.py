@@ -55,7 +55,7 @@ def is_random_key(match: re.Match[str]) -> bool:
         return strong or (len(value) not in _DIGESTS and bool(_ANY_KEY.search(name)))
     if code(value) or slug(value) or _COORDINATES.fullmatch(value) or "%3A" in value:
         return False
-    if "{{" in value or _names_a_test(match):
+    if "{{" in value or _names_a_test(match) or _OBJECT.fullmatch(value):
         return False
     if not strong and slug(_PLATFORM.sub("x", value)):
         return False
@@ -64,6 +64,11 @@ def is_random_key(match: re.Match[str]) -> bool:
     return random_looking(value, 20) and classes(value) >= 3 and not path(value)
 
 
+# The name of an object in a bucket, which its programs call a key; an address with its own rule.
+_OBJECT: Final = re.compile(
+    r"otpauth(?:-migration)?://.*|[\w=.+-]{1,80}(?:/[\w=.+-]{1,120}){1,12}\.(?:parquet|avro|orc|jsonl?|ndjson|csv|tsv|gz|zst|zip|t[ag][rz]"
+    r"|log|txt|md|png|jpe?g|gif|svg|webp|html?|[mc]?js|css|xml|ya?ml|tfstate|whl|jar|bin|pdf|mp[34]|db|sqlite|bak)"
+)
 # Where a package was built, as the key of a cache says: Linux-x64-node20.
 _PLATFORM: Final = re.compile(
     r"(?i)(?<![A-Za-z0-9])(?:x64|x86(?:_64)?|arm64|aarch64|amd64|armv[67]l?|i[36]86|win(?:32|64)"

@@ -35,7 +35,7 @@ _PLACEHOLDER: Final = re.compile(
     | :[a-z_]{0,40}(?:pass|pw|secret|token|key)[a-z_]{0,40}
     | (?:[a-z]+\ ){0,3}secret(?:\ (?:key|token))?\ ?[:?]
     # Where it lies, for the tools that fetch it.
-    | (?:ssm|secretsmanager|awssm|gcpsm|gsm|akv|azurekv|kv|kms|awskms|gcpkms|doppler|infisical
+    | (?:ssm|sm|secretsmanager|awssm|gcpsm|gsm|akv|azurekv|kv|kms|awskms|gcpkms|doppler|infisical
         |bw|bws|lpass|keyring|keepass|conjur|chamber|sops|secret|secretref|config|settings|parameter|ssmparam
         ):/?/?[\w{$(].*
     | @microsoft\.keyvault\(.* | @?(?:string|id|attr|resource)/.* | @\+id/.*
@@ -91,6 +91,8 @@ _LABEL: Final = re.compile(
 _PATH: Final = re.compile(
     r"(?:~|\.{0,2})/(?:[\w.@+~\x7f-]*/)*[\w.@+~ \x7f-]*|[A-Za-z]:\\\S*|\.{1,2}"
 )
+# What a program puts into a message: %{count}, {{name}}, %1$s.
+_COUNTED: Final = re.compile(r"[%#]\{[a-z_]{1,32}\}|\{\{?[a-z_]{1,32}\}?\}|%(?:[0-9]\$)?[sd@]")
 # What is left of a quoted string when the quote that we saw was its end.
 _LEFTOVER: Final = re.compile(
     r"[)\]},;:](?:\s.*|[)\]},;].*|[?!]?\.[A-Za-z_]\w*[(;.?:!].*|[?!](?:[;,)\s].*)?)?"
@@ -118,6 +120,8 @@ def path(value: str) -> bool:
 def placeholder(value: str) -> bool:
     """A stand-in, a reference, a path: something that points to a secret at most."""
     bare = value.strip().strip("\"'`")
+    if " " in bare:
+        bare = _COUNTED.sub("x", bare)
     return (
         not bare
         or bool(_PLACEHOLDER.fullmatch(bare))

@@ -134,8 +134,14 @@ _DIGEST_OF: Final = re.compile(
 _DIGEST: Final = re.compile(r"[0-9a-f]{32,128}")
 
 
+# What a page's header lets a script run by, once.
+_NONCE: Final = re.compile(
+    r"(?i)(?:<|&lt;)(?:script|style|link)\b[^<>]{0,48}[ ]nonce=\\{0,3}[\"']\Z"
+)
+
+
 def nothing_given(text: str, start: int, value: str) -> bool:
-    """What follows is the next argument, a message, a command, a choice."""
+    """What follows is the next argument, a message, a command, a choice, a page's nonce."""
     before = text[max(0, start - _FLAG_CHARS) : start]
     if _DIGEST.fullmatch(value) and _DIGEST_OF.search(
         text[max(0, start - 2 * _STORE_CHARS) : start]
@@ -147,4 +153,4 @@ def nothing_given(text: str, start: int, value: str) -> bool:
         return True
     if before.endswith("=`") and _COMMAND.match(value):
         return True
-    return bool(_EMPTY_FLAG.search(before))
+    return bool(_EMPTY_FLAG.search(before)) or bool(_NONCE.search(before))

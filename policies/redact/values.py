@@ -9,7 +9,7 @@ from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
 from policies.redact.surroundings import generated_halves, nothing_given, stored_key
 from policies.redact.view import BREAK
-from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
+from policies.redact.words import ABOUT, FOR_ALL, HIDDEN, NUMBERS, PROSE, SHOWN, SIGNING
 
 # Names in which a keyword is part of another word.
 _OTHER_WORDS: Final = re.compile(
@@ -45,7 +45,7 @@ _CHECKSUM: Final = re.compile(
 # Fewer different characters are a pattern, not a generator's work (three bits a character).
 _MANY_LETTERS: Final = 8
 # Words with signs between them, a constant's name.
-_WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+)*")
+_WORDS: Final = re.compile(r"[A-Za-z\x7f]+(?:[-_ .:/'][A-Za-z\x7f]+)*|[A-Z]+(?:_[A-Z0-9]+)*")
 # A piece of a slug: a word, a version, a hash.
 _SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 # As long as a key in hex; what comes behind a slash is the rest of a path.
@@ -109,7 +109,7 @@ def names_a_secret(name: str) -> bool:
     if not words:
         return True
     if not SHOWN.isdisjoint(words) and HIDDEN.isdisjoint(words):
-        return False
+        return not SIGNING.isdisjoint(words[:-1]) and FOR_ALL.isdisjoint(words)
     return not (words[-1] in ABOUT or (words[0] in NUMBERS and not _NUMERONYM.match(name)))
 
 

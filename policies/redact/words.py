@@ -56,6 +56,11 @@ SHOWN: Final = frozenset(
     "measurement anon tracking progress ratelimit remaining trusted verify verifying verification "
     "peer".split()
 )
+# A key that signs or encrypts is hidden even where the name says for what: cache, page, sync.
+SIGNING: Final = frozenset("signature signing encryption".split())
+FOR_ALL: Final = frozenset(
+    "public pub publishable pubkey verify verifying verification trusted peer gpg pgp".split()
+)
 # Unless it says that it is none of these.
 HIDDEN: Final = frozenset(
     "secret password passwd passphrase passcode pass pwd private admin".split()

@@ -150,8 +150,8 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"https://b.s3.amazonaws.com/o?X-Amz-Signature={hexa(64)}",)),
     # Files that hold credentials
     Rule("netrc", "password", "a netrc entry",
-         r"(?:^|\s)login\s{1,4}[^\s]{1,64}\s{1,4}password\s", r"\s*(?P<secret>[^\s\"'`]{1,512})", check=is_mixed_word, caseless=True, fingerprint=False,
-         hits=("machine api.example.com login ci password YlLhlSwJ+f9",), misses=("login user password required",)),
+         r"(?:^|\s|\\{1,2}n)(?:login|user)\s{1,4}[^\s]{1,64}(?:\s{1,4}|\\{1,2}n)password\s", r"\s*(?P<secret>[^\s\"'`\\]{1,512})", check=is_mixed_word, caseless=True, fingerprint=False,
+         hits=("machine api.example.com login ci password YlLhlSwJ+f9", "account work\nuser anna\npassword starwars7769"), misses=("login user password required",)),
     Rule("plist", "password", "a property list entry",
          rf"<key>[^<]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|token|secret|api[-_]?key|passphrase)[^<]{{0,24}})</key>", r"(?:\s|\\{1,2}[nrt])*<(?:string|data)>\s*(?P<secret>[^<\f]{1,16384}?)\s*</", check=is_password, caseless=True, fingerprint=False, wide=r"<key>[^<]{0,160}</key>",
          hits=("<key>Password</key>\n<string>YU^zhuwCEE9B!pyt5</string>",), misses=("<key>PasswordFile</key><string>x</string>",)),

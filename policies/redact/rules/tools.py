@@ -101,6 +101,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _attached("7z", "7z|7za|7zr|7zz|rar|unrar", "-p|-hp", "7z a -ptop!secret backup.7z /data"),
     _after("zip", "zip|unzip|zipcloak|bsdtar", "-P|--passphrase", "zip -r -P winter!1108 out.zip dist/"),
     _after("redis", "redis-cli|valkey-cli|redis-benchmark|iredis", "-a|--pass", "redis-cli -h cache -a kj8K.qhLkDi1 PING"),
+    _after("caddy", "caddy[ \\f]hash-password", "-p|--plaintext", "caddy hash-password --plaintext T1gerX!9kk"),
     _after("sshpass", "sshpass", "-p", "sshpass -p ei15Ab%759ND ssh ops@10.0.0.5", "sshpass -p $PW ssh x"),
     _attached("sshpass-attached", "sshpass", "-p", "sshpass -pei15Ab%759ND ssh ops@10.0.0.5", "sshpass -e ssh x"),
     _after("security", "security[ \\f](?:unlock|create|set|import|export|add|authorize)[a-z-]*", "-p|-w|-P|-k", "security unlock-keychain -p monkey#639 build.keychain"),
