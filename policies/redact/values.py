@@ -7,7 +7,7 @@ from policies.redact.notations import called, expression, next_name, surrounded
 from policies.redact.pointers import points
 from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
-from policies.redact.surroundings import generated_halves, nothing_given, stored_key
+from policies.redact.surroundings import converts, generated_halves, nothing_given, stored_key
 from policies.redact.view import BREAK
 from policies.redact.words import ABOUT, HIDDEN, NUMBERS, PROSE, SHOWN
 
@@ -45,7 +45,9 @@ _CHECKSUM: Final = re.compile(
 # Fewer different characters are a pattern, not a generator's work (three bits a character).
 _MANY_LETTERS: Final = 8
 # Words with signs between them, a constant's name.
-_WORDS: Final = re.compile(r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+)*")
+_WORDS: Final = re.compile(
+    r"[A-Za-z]+(?:[-_ .:/][A-Za-z]+)*|[A-Z]+(?:_[A-Z0-9]+)*|[A-Z]?[a-z\x7f]+(?:-[a-z\x7f]+)*"
+)
 # A piece of a slug: a word, a version, a hash.
 _SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 # As long as a key in hex; what comes behind a slash is the rest of a path.
@@ -55,8 +57,8 @@ _FLAG_START: Final = re.compile(r"[-/]{0,2}[A-Za-z0-9_.-]{0,40}")
 _LONG_WORD: Final = 16
 # An app password, if none of the words is English.
 _GROUPS: Final = re.compile(r"[a-z]{4}(?: [a-z]{4}){3}")
-# A name with a number: data-token="chip-96".
-_NUMBERED: Final = re.compile(r"[a-z]+[-_][0-9]{1,2}")
+# A name with a number: data-token="chip-96"; a colour.
+_NUMBERED: Final = re.compile(r"[a-z]+[-_][0-9]{1,2}|#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})")
 # `PW='x' psql -h db` is a command and no argument.
 _QUOTED_WORD: Final = re.compile(r"(['\"])[^'\"]+\1[ ]")
 # A whole word for a password, which also a number may follow.
@@ -110,7 +112,8 @@ def names_a_secret(name: str) -> bool:
         return True
     if not SHOWN.isdisjoint(words) and HIDDEN.isdisjoint(words):
         return False
-    return not (words[-1] in ABOUT or (words[0] in NUMBERS and not _NUMERONYM.match(name)))
+    last = words[-2 if len(words) > 1 and words[-1] in ("hash", "checksum") else -1]
+    return not (last in ABOUT or (words[0] in NUMBERS and not _NUMERONYM.match(name)))
 
 
 def code(value: str) -> bool:
@@ -119,7 +122,7 @@ def code(value: str) -> bool:
     found = _CODE.fullmatch(bare)
     if found is None or generated_halves(bare):
         return False
-    return not _DIGIT_INSIDE.search(bare.partition("(")[0])
+    return converts(bare) or not _DIGIT_INSIDE.search(bare.partition("(")[0])
 
 
 def classes(value: str) -> int:

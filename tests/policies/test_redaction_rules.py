@@ -29,6 +29,7 @@ CASES = [
         "redaction_seventh.txt",
         "redaction_eighth.txt",
         "redaction_ninth.txt",
+        "redaction_eleventh.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
@@ -160,6 +161,7 @@ SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY--
          "password [", "password [a]: ", "\n>>> token\n'", "> token\n", "sensitive=\ftrue\f",
          "value=\fabcd\f", "password\fa=\f", "password: {", "key1: ", "btoa('a:", "x-api-key\f",
          "password.py:1:", "public-key a-1:", "token=`cat ", "secret: :pass",
+         "password: *a", "a.b.A", "env A= ", "x=#a", "MIIE ",
          "ghp_a1B2\n", "a^\n", "aB3dE6gH9jK2mN5pQ8sT$\n", "ghp_")  # fmt: skip
 
 
