@@ -17,7 +17,8 @@ _NOTATION: Final = re.compile(
     | (?:k8s|kubernetes|bitwarden|1password|keepassxc|akeyless|credstash|berglas|hashivault|awsssm
         |gcpsm):/{0,2}[a-z][\w-]*(?:/[\w.-]+)+
     | @(?:keychain|env|file):.*
-    | @[\w-]+\.(?:txt|json|ya?ml|pem|key|crt|cer|p12|pfx|jwt|token|env|asc|gpg|age|enc)
+    | @[\w-]+\.(?:txt|json|ya?ml|pem|key|crt|cer|p12|pfx|jwt|token|env|asc|gpg|age|enc
+        |pw|pwd|pass|passwd|password|secret|secrets|creds?|credentials|b64|conf|cfg|bin|der|p8|jks|out)
     | (?:proxy:)?(?:hash|btree|lmdb|texthash|regexp|pcre|cdb|dbm|mysql|pgsql|ldap|sqlite|unix)
         :[/$][\w./${}-]*
     # Tags that look a value up.
@@ -47,6 +48,8 @@ _NOTATION: Final = re.compile(
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # `@api_key`, `&&app_password`, `:new_password`: of an object, a script, a statement.
 _SIGIL: Final = re.compile(r"(?:@{1,2}|&{1,2}|:)(?!dmin)(?P<name>[a-z]+(?:_[a-z]+)*)[.;)}\]]*")
+# `*default_password`: what an anchor of YAML stands for.
+_ALIAS: Final = re.compile(r"\*(?P<name>[a-z]+(?:[-_][a-z]+|[A-Z][a-z]+)*)")
 _VARIABLE: Final = re.compile(
     r"(?:[A-Za-z_]+\??\.)*(?:_[a-z]+|[a-z]+(?:_[a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+)"
 )
@@ -101,6 +104,9 @@ def notation(value: str) -> bool:
     """A variable, a lookup, a pattern, a version, a mask or a message in place of a value."""
     sigil = _SIGIL.fullmatch(value)
     if sigil and not NAMED.isdisjoint(sigil["name"].split("_")):
+        return True
+    alias = _ALIAS.fullmatch(value)
+    if alias and not NAMED.isdisjoint(_segments(alias["name"])):
         return True
     return (
         bool(_NOTATION.fullmatch(value))
@@ -215,6 +221,8 @@ def surrounded(match: re.Match[str], name: str) -> bool:
         return True
     if _WRONG.match(name) and " " in value and "\x7f" in value:
         return not any(c.isdigit() for c in value)
+    if _named_object(name, value) or _renamed_to(text, match.span("key"), sign, value):
+        return True
     if _OBJECTS.search(name) and _HOLDER_NAME.fullmatch(value.rstrip("]}")):
         return True
     if sign == " => " and before[-1:] == "{" and _renamed(text, start, value, before):
@@ -227,6 +235,39 @@ _OBJECTS: Final = re.compile(
     r"(?i)(?:\b|_)(?:existing|(?:env[-_]?)?from|pull|image[-_]?pull|credentials?|tls)[-_]?secret(?:[-_]?\w{0,12}key)?\Z"
 )
 _HOLDER_NAME: Final = re.compile(r"[a-z]+(?:[-_.]+(?:[a-z]+[0-9]{0,3}|[0-9]{1,6}))*")
+_PASSWORD_OBJECT: Final = re.compile(r"(?i)pass(?:word)?[-_]?secret\Z")
+_OBJECT_WORDS: Final = NAMED | {
+    "db",
+    "database",
+    "postgres",
+    "postgresql",
+    "mysql",
+    "redis",
+    "admin",
+}
+
+
+def _named_object(name: str, value: str) -> bool:
+    """`passwordSecret: db-credentials`: the object that holds it."""
+    bare = value.rstrip("]},")
+    words = bare.split("-")
+    return (
+        bool(_PASSWORD_OBJECT.search(name))
+        and 1 < len(words) <= 5
+        and all(word.isalpha() and word.islower() for word in words)
+        and not _OBJECT_WORDS.isdisjoint(words)
+    )
+
+
+def _renamed_to(text: str, key: tuple[int, int], sign: str, value: str) -> bool:
+    """A name in backquotes, an arrow, another name in backquotes."""
+    if not sign.startswith("`") or not sign.endswith("`") or ">" not in sign:
+        return False
+    named = _VARIABLE.fullmatch(value) and not NAMED.isdisjoint(_segments(value))
+    return bool(named) and bool(_OPENED.search(text[max(0, key[0] - 64) : key[0]]))
+
+
+_OPENED: Final = re.compile(r"`[\w.-]*\Z")
 _RENAMED: Final = re.compile(r"[\w.@+-]{0,60}\}(?:/|[ ]\([0-9]{1,3}%\)|[ ]+\|[ ]+(?:[0-9]|Bin))")
 _LEAST_GENERATED: Final = 20
 

@@ -90,6 +90,10 @@ def _is_cmdlet(match: re.Match[str]) -> bool:
 _COLOUR: Final = re.compile(r"#(?:[0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})")
 # `--token-color-upload: #dd8b0f;`, `"tokenColor": "#dd8b0f"`
 _STYLE: Final = re.compile(r"--[A-Za-z]+-[\w-]+|.*colou?r.*", re.IGNORECASE)
+# `"variable.secret": "#ff0000"`: a scope of an editor's theme.
+_SCOPE: Final = re.compile(
+    r"(?:variable|keyword|string|support|entity|storage|constant|meta)(?:\.[a-z]+)+"
+)
 _ENDS_SECRET: Final = re.compile(r"(?i)(?:password|passwd|pwd|secret|key)\Z")
 _NAME: Final = re.compile(r"[\w.-]*\Z")
 
@@ -104,7 +108,9 @@ def _is_colour(match: re.Match[str]) -> bool:
     if not _COLOUR.fullmatch(match[SECRET]):
         return False
     name, sign = _name(match), match.string[match.end("key") : match.start(SECRET)]
-    return ":" in sign and bool(_STYLE.fullmatch(name)) and not _ENDS_SECRET.search(name)
+    if ":" not in sign or _SCOPE.fullmatch(name):
+        return ":" in sign
+    return bool(_STYLE.fullmatch(name)) and not _ENDS_SECRET.search(name)
 
 
 # What a store of secrets calls one of them: words and short numbers.

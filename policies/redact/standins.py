@@ -10,10 +10,13 @@ _PLACEHOLDER: Final = re.compile(
       \$(?!__(?-i:(?=\w*[a-z])(?=\w*[A-Z])\w*[0-9]))[A-Za-z_]\w*(?:[/:}"'\[\]),].*)?
     | \$[{(].* | \$[0-9@*\#?]? | %[A-Z_]+% | \{\{.*
     | \?[a-z]+(?:\ .*)? | true\].* | %x[({\[].* | %[({<][=\w .:-]+[)}>%]*[sdr]?
-    | \{[\w.\s]*\}? | <.* | \[[\w\s.-]*\]? | \[redacted.*
+    | \{(?!(?-i:(?=\w*[a-z])(?=\w*[A-Z])(?=\w*[0-9]))\w{16})[\w.\s]*\}?
+    | <.* | \[[\w\s.-]*\]? | \[redacted.*
     | \((?!\((?-i:(?=\w*[a-z])(?=\w*[A-Z])\w*[0-9]))[^)]*\)?
     | \[(?:parameters|variables|reference|concat|list\w+|resourceid)\(.*
-    | [*x.•\x06\x7f_-]{3,} | \*+ | x{8,}.* | null | nil | none | true | false | undefined | void
+    | [*x.•\x06\x7f_-]{3,}
+    | \+{3,} | \w{3,5}\+omitted | \*+ | x{8,}.* | null | nil | none | true | false | undefined
+    | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
     | secret | password | passwd | token | api_token | env:.* | file:.* | fd:\d+ | stdin | op://.*
@@ -50,7 +53,7 @@ _PLACEHOLDER: Final = re.compile(
     | !(?:vault|ref|sub|getatt|join|importvalue|reference|secret|env|env_var|encrypted)\b.*
     # Ciphertext, which only the owner of a key can read.
     | enc[\[(].* | ej\[.* | \{(?:cipher|enc|aes)\}.* | aqica.{40,} | ciq[a-d].{60,}
-    | ag[a-d][a-z0-9+/]{200,}.*
+    | ag[a-d][a-z0-9+/]{97,}.*
     | vault:v[0-9]+:.* | kms:.* | \$ansible_vault.*
     # What everybody may know: digests, moments, handles, public halves.
     | sha256//?[a-z0-9+/]{43}=(?:[;,]sha256//?[a-z0-9+/]{43}=)*
@@ -74,6 +77,25 @@ _PLACEHOLDER: Final = re.compile(
         (?:[-+](?:alpha|beta|rc|pre|dev|snapshot|next|canary|build|post|[0-9])[0-9.+-]{0,16})?
         (?:(?:\ |,|\ ?\|\|)[\ 0-9.x*^~<>=|,!-]*)?
     | (?:workspace|catalog|link|portal|patch|npm|git\+\w+):[\w@.^~*/:+\#-]*
+    # What a program writes in braces, and what an editor puts back with a mask.
+    | \{(?:[a-z]+[-_ .])*(?:tokens?|keys?|secret|password|pass|passwd|pwd
+        |here|id|name|value|user|credentials?)\}
+    | [$\\][0-9](?:redacted|masked|hidden|filtered|removed|censored|omitted)\b.*
+    | \\{1,4}z[se][^/]{0,40}/[<\[]?
+        (?:[*.\#_-]*|x{3,}|redacted|masked|hidden|filtered|removed)[>\]]?/[a-z&]{0,4}
+    # `%{env:USER}:%{env:PW}`, cut at the first colon.
+    | [\w./#-]{1,80}\}:[%$\#]\{(?:[a-z]+:)?[\w./#]+\}
+    # Which image, which class of a framework, what an object tells about itself.
+    | (?:[a-z]+|v?[0-9]+(?:\.[0-9]+)*(?:-[a-z]+[0-9.]*)*)?@sha256:[0-9a-f]{64}
+    | (?-i:(?:[a-z_]+\.){2,8}(?:[A-Z][A-Za-z]{0,30}?)?
+        (?:Argon2(?:id)?|P[Bb][Kk][Dd][Ff]2|S(?:HA|ha)(?:1|256|384|512)|M[Dd]5){1,3}(?:[A-Z][A-Za-z]{0,40})?)
+    | (?:expire[sd]?(?:_at|_in)?|exp|iat|issued_at
+        |created_at|updated_at|id|(?:user|client)_id|name|type|token_type|ttl|status
+        |active|audience|aud|scopes?|valid|length|version|role|policy|state|count)=
+        (?:\d{1,19}|20\d\d-\d\d-\d\d(?:[t\ ][\d:.]+(?:z|[+-]\d\d:?\d\d)?)?
+        |true|false|none|null|nil|[a-z]+(?:[-_.][a-z]+)*|[(\[][a-z:_]{0,40}[)\]]?)[>)]?
+    # A key that a maker of telephones lets one download once, by the name of its file.
+    | (?:[\w.~-]*/)*(?:AuthKey|ApiKey|SubscriptionKey)_[a-z0-9]{10}\.p8
     | miibijanbg.* | mfkwewyh.* | mcowbqyd.* | 0{8}-0{4}-0{4}-0{4}-0{12}
     """
 )

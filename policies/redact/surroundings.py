@@ -95,6 +95,26 @@ def _counted(text: str, start: int, value: str) -> bool:
     return bool(_COUNTED_NAME.fullmatch(value) and _COUNTED_BY.search(before))
 
 
+# `{{resolve:ssm-secure:/prod/password:3}}`: which version of a value a stack takes.
+_RESOLVED: Final = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):[\w./+=@:-]{0,128}\Z")
+_WHICH: Final = re.compile(
+    r"(?:[0-9]{1,5}|(?:Secret(?:String|Binary))?(?::[A-Za-z_-]{0,40}){0,2}:?(?:AWS(?:CURRENT|PREVIOUS|PENDING))?)\}\}"
+)
+# `image: acme/token:1.4`
+_IMAGE: Final = re.compile(r"(?i)\bimage\\{0,3}[\"']?[:=][ \f]?\\{0,3}[\"']?[\w./-]{0,100}\Z")
+_TAG: Final = re.compile(
+    r"(?:[A-Za-z]+|[0-9]+|v[0-9]+|[0-9a-f]{7,40})(?:[-_.](?:[a-z]+[0-9]?|[0-9]+|v[0-9]+|[0-9a-f]{7,40}))*"
+)
+
+
+def _which_of(text: str, start: int, value: str) -> bool:
+    """A version of what has the name before the colon."""
+    before = text[max(0, start - 2 * _STORE_CHARS) : start - 1]
+    if _RESOLVED.search(before) and _WHICH.match(text, start):
+        return True
+    return bool(_TAG.fullmatch(value.partition("@")[0]) and _IMAGE.search(before))
+
+
 def is_store_command(text: str) -> bool:
     """A command of a store, as its monitor prints it."""
     return bool(_STORE_COMMAND.fullmatch(text))
@@ -102,7 +122,9 @@ def is_store_command(text: str) -> bool:
 
 def stored_key(text: str, start: int, value: str) -> bool:
     """`SETEX pass:3fa94c1d-… 60`: the value is a part of the name of what a store keeps."""
-    if text[start - 1 : start] == ":" and _counted(text, start, value):
+    if text[start - 1 : start] == ":" and (
+        _counted(text, start, value) or _which_of(text, start, value)
+    ):
         return True
     if text[start - 1 : start] != ":" or not _STORED.fullmatch(value):
         return False
@@ -125,6 +147,20 @@ _COMMAND: Final = re.compile(
 )
 
 
+# bin2hex(random_bytes(32)), sha256(x): functions that have a digit in their name.
+_CONVERTS: Final = re.compile(
+    r"(?i)(?:[a-z_]+\.){0,3}(?:[a-z]{2,16}_)?(?:(?:bin|hex|str|b64|base64|bytes?|int|ip|dec|oct|ascii|utf8|buf|text|a|b)2_?"
+    r"(?:bin|hex|str|string|b64|base64|bytes?|int|ip|dec|oct|ascii|utf8|buf|text|a|b)|(?:ur?l?safe_?)?(?:b|base)(?:16|32|58|64|85)_?(?:url|raw)?_?"
+    r"(?:en|de)code\w{0,12}|(?:hash_?)?(?:md5|sha_?(?:1|224|256|384|512)|blake2[bs]?|crc32|pbkdf2|argon2(?:id|i|d)?|uuid_?v?[1-7])"
+    r"(?:_?(?:hex|sum|file|digest|hash|base64|string))?)\((?:[\"'$&@*]?[a-z_].*|\).*|)"
+)
+
+
+def converts(value: str) -> bool:
+    """A call of a function that encodes, hashes or numbers."""
+    return bool(_CONVERTS.fullmatch(value))
+
+
 # `md5sum: conf/password.txt: 3fa9…`: the digest of a file, told by the tool that made it.
 _DIGEST_OF: Final = re.compile(
     r"(?i)\b(?:(?:md5|sha[0-9]{0,3}|b[23])(?:sum)?|checksum|digest|hash)(?::|[ ](?:of|for))?[ ]"
@@ -138,6 +174,21 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{32,128}")
 _NONCE: Final = re.compile(
     r"(?i)(?:<|&lt;)(?:script|style|link)\b[^<>]{0,48}[ ]nonce=\\{0,3}[\"']\Z"
 )
+# `?token=#top`: behind the sign stands the place in the page.
+_EMPTY_PARAMETER: Final = re.compile(r"://[^\s\"'<>]{0,200}[?&][\w.-]{1,40}=\Z")
+_PLACE: Final = re.compile(r"#[/!]{0,2}[a-z]+(?:[-_/][a-z]+)*")
+# keytool -storepass:env NAME
+_PASS_FROM: Final = re.compile(r"-(?:src|dest)?(?:store|key)pass:\Z")
+# env A= B= program: nothing is given to A. In a list an object may look the same.
+_CLEARED: Final = re.compile(
+    r"(?:(?:^|[^=]\f)(?:/usr)?(?:/bin/)?env(?:\f(?:-[A-Za-z-]+|[A-Za-z_]\w*(?:=[^\f]*)?)){0,16}\f[A-Z][A-Z0-9_]*=\f"
+    r"|(?:^|[\n\f;&|$] ?)(?:/usr)?(?:/bin/)?env"
+    r"(?: (?:-[A-Za-z-]+|[A-Za-z_]\w*(?:=[^\f ]*)?)){0,16} [A-Z][A-Z0-9_]*= )\Z"
+)
+_PROGRAM: Final = re.compile(
+    r"(?:[a-z.]+/)+[a-z_.-]+|psql|pg_[a-z]+|mysqldump|[a-z]+-cli|node|npm|npx|yarn|pnpm|python3?|ruby|bundle|rake|bash|sh"
+)
+_PROGRAM_WORD: Final = re.compile(r"[a-z]+(?:[-_][a-z]+)*")
 
 
 def nothing_given(text: str, start: int, value: str) -> bool:
@@ -149,8 +200,41 @@ def nothing_given(text: str, start: int, value: str) -> bool:
         return True
     if _SAID.match(value) and _ASKED.search(before):
         return True
+    if _PLACE.fullmatch(value) and _EMPTY_PARAMETER.search(text[max(0, start - 256) : start]):
+        return True
+    if value in ("env", "file") and _PASS_FROM.search(before):
+        return True
+    word = before.endswith("= ") and _PROGRAM_WORD.fullmatch(value)
+    program = word or (before.endswith(("=\f", "= ")) and _PROGRAM.fullmatch(value))
+    if program and _CLEARED.search(text[max(0, start - 256) : start]):
+        return True
     if value.isalpha() and len(value) < _LONG_CHOICE and _CHOICE.search(before):
         return True
     if before.endswith("=`") and _COMMAND.match(value):
         return True
     return bool(_EMPTY_FLAG.search(before)) or bool(_NONCE.search(before))
+
+
+_MESSAGE_BEFORE: Final = re.compile(r"[a-z]{2,} authorization: \Z")
+_MESSAGE_AFTER: Final = re.compile(r"(?: [a-z]{2,16}){1,3}(?:[:.,;] |\.?$)", re.MULTILINE)
+
+
+def in_message(text: str, start: int, end: int) -> bool:
+    """`may require authorization: server message: denied`."""
+    return (
+        bool(re.fullmatch("[a-z]{2,16}", text[start:end]))
+        and bool(_MESSAGE_BEFORE.search(text[max(0, start - 40) : start]))
+        and bool(_MESSAGE_AFTER.match(text, end))
+    )
+
+
+_ESCAPED: Final = re.compile(r"\\+[nrt]")
+_ARMOUR_RUN: Final = re.compile(r"[A-Za-z0-9+/=]+")
+_PLAIN_WORD: Final = re.compile(r"[A-Z]?[a-z]{1,12}|[A-Z]{1,12}")
+_MOST_WORDS: Final = 12
+
+
+def only_words(body: str) -> bool:
+    """What is told about a key or stands for its lines; of those some has a digit or both cases."""
+    runs = _ARMOUR_RUN.findall(_ESCAPED.sub(" ", body))
+    return len(runs) <= _MOST_WORDS and all(_PLAIN_WORD.fullmatch(run) for run in runs)

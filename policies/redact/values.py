@@ -7,7 +7,7 @@ from policies.redact.notations import called, expression, next_name, surrounded
 from policies.redact.pointers import points
 from policies.redact.rule import SECRET
 from policies.redact.standins import placeholder, shuffled
-from policies.redact.surroundings import generated_halves, nothing_given, stored_key
+from policies.redact.surroundings import converts, generated_halves, nothing_given, stored_key
 from policies.redact.view import BREAK
 from policies.redact.words import ABOUT, FOR_ALL, HIDDEN, NUMBERS, PROSE, SHOWN, SIGNING
 
@@ -110,7 +110,8 @@ def names_a_secret(name: str) -> bool:
         return True
     if not SHOWN.isdisjoint(words) and HIDDEN.isdisjoint(words):
         return not SIGNING.isdisjoint(words[:-1]) and FOR_ALL.isdisjoint(words)
-    return not (words[-1] in ABOUT or (words[0] in NUMBERS and not _NUMERONYM.match(name)))
+    last = words[-2 if len(words) > 1 and words[-1] in ("hash", "checksum") else -1]
+    return not (last in ABOUT or (words[0] in NUMBERS and not _NUMERONYM.match(name)))
 
 
 def code(value: str) -> bool:
@@ -119,7 +120,7 @@ def code(value: str) -> bool:
     found = _CODE.fullmatch(bare)
     if found is None or generated_halves(bare):
         return False
-    return not _DIGIT_INSIDE.search(bare.partition("(")[0])
+    return converts(bare) or not _DIGIT_INSIDE.search(bare.partition("(")[0])
 
 
 def classes(value: str) -> int:

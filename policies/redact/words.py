@@ -21,7 +21,7 @@ ABOUT: Final = frozenset(
     "home level encryption algo kdf digest cipher strategy hasher hashing "
     "app host domain com org net io dev local re regex regexp pattern patterns "
     "expired invalid missing mismatch changed revoked rejected copied created deleted "
-    "kit sdk ui framework"
+    "kit sdk ui framework hashers validators encoders"
     .split()
 )  # fmt: skip
 
@@ -45,7 +45,9 @@ PROSE: Final = frozenset(
     "basic bearer digest negotiate ntlm scheme grant flow refresh refreshed refreshing count "
     "enabled disabled active inactive supported unsupported optional configured scanning detected "
     "leaked exposed rotated revoked mindestens maximal zwischen vergessen entre requis oubli "
-    "obligatoire obrigatoria obligatoria verplicht minimo wymagane all".split()
+    "obligatoire obrigatoria obligatoria verplicht minimo wymagane all "
+    "unchanged absent present untouched unmodified unspecified unknown pending skipped ignored "
+    "inherited verified unverified cleared unavailable available".split()
 )
 
 # A key or token with such a word in its name is meant to be seen, or is a place in a list.

@@ -30,6 +30,7 @@ CASES = [
         "redaction_eighth.txt",
         "redaction_ninth.txt",
         "redaction_tenth.txt",
+        "redaction_eleventh.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")
@@ -164,7 +165,7 @@ SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY--
          "ghp_a1B2\n", "a^\n", "aB3dE6gH9jK2mN5pQ8sT$\n", "ghp_",
          "base32: ABCD ", "dt0s01.AAAAAAAA", "vercel -t ", "net user a ",
          "--secret=a gcloud secrets x ", "$/progress token: 1 ", "-field=password a/b ",
-         "password={ab1cd")  # fmt: skip
+         "password={ab1cd", "password: *a", "a.b.A", "env A= ", "x=#a", "MIIE ")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,7 +9,7 @@ from typing import Final
 
 from policies.redact.rule import SECRET
 from policies.redact.standins import filling, placeholder, shuffled
-from policies.redact.surroundings import generated_case
+from policies.redact.surroundings import generated_case, in_message, only_words
 from policies.redact.values import (
     HEX,
     UUID,
@@ -100,11 +100,16 @@ _BODY_BACKWARDS: Final = re.compile(
 _MAX_BODY_CHARS: Final = 16 * 1024
 
 
+def is_key_body(match: re.Match[str]) -> bool:
+    """Lines of base64, and neither `...` nor a few words."""
+    return not only_words(match[SECRET])
+
+
 def body_before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """The base64 lines that end where the last line of the armour begins."""
     end = match.start()
     body = _BODY_BACKWARDS.match(match.string[max(0, end - _MAX_BODY_CHARS) : end][::-1])
-    if body:
+    if body and not only_words(match.string[end - body.end() : end]):
         yield end - body.end(), end
 
 
@@ -180,6 +185,11 @@ def is_credential(match: re.Match[str]) -> bool:
         return False
     scheme = re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{1,30}", value)
     if scheme and re.match(r"[ ,]+[A-Za-z_]+=", match.string[match.end(SECRET) :][:40]):
+        return False
+    # A call, whose arguments are looked at by themselves; the words of a message.
+    if re.fullmatch(r"[A-Za-z_][\w.]*\(|await", value) or in_message(
+        match.string, *match.span(SECRET)
+    ):
         return False
     # In a list of names of headers the next one follows.
     if match.string[match.start(SECRET) - 1] == BREAK and _HEADER.fullmatch(value):

@@ -27,8 +27,11 @@ from policies.redact.rules.grammar import (
 )
 from policies.redact.rules.samples import hexa, mix, uuid
 from policies.redact.rules.seen import (
+    is_netrc_password,
     is_piped,
+    is_said_word,
     is_seed,
+    is_signature,
     is_subprotocol,
     is_told_key,
     is_told_password,
@@ -146,12 +149,12 @@ RULES: Final[tuple[Rule, ...]] = (
          misses=("https://x/?code_challenge=0hKn50dfFy4_yQ7UevngG3KqHte5oSMBAPd6Ic6VQQc&x=1", "https://x/#/token/access?key=value",
                  "https://x/authorize?client_id=238923131163&response_type=code")),
     Rule("presigned", "signature", "the signature of a presigned URL",
-         r"(?:X-(?:Amz|Goog|Oss)-Signature|X-Amz-Security-Token)(?:=|%3D)", r"(?P<secret>[^\s&\"'`<>#;,\\\f]{8,16384})", caseless=True, rank=SHAPE,
+         r"(?:X-(?:Amz|Goog|Oss)-Signature|X-Amz-Security-Token)(?:=|%3D)", r"(?P<secret>[^\s&\"'`<>#;,\\\f]{8,16384})", check=is_signature, caseless=True, rank=SHAPE,
          hits=(f"https://b.s3.amazonaws.com/o?X-Amz-Signature={hexa(64)}",)),
     # Files that hold credentials
     Rule("netrc", "password", "a netrc entry",
-         r"(?:^|\s|\\{1,2}n)(?:login|user)\s{1,4}[^\s]{1,64}(?:\s{1,4}|\\{1,2}n)password\s", r"\s*(?P<secret>[^\s\"'`\\]{1,512})", check=is_mixed_word, caseless=True, fingerprint=False,
-         hits=("machine api.example.com login ci password YlLhlSwJ+f9", "account work\nuser anna\npassword starwars7769"), misses=("login user password required",)),
+         r"(?:^|\s|\\{1,2}n)(?:login\s{1,4}[^\s]{1,64}\s{1,4}|user[ \t]{1,4}[^\s]{1,64}(?:\r?\n[ \t]{0,8}|\\{1,2}n))password\s", r"\s*(?P<secret>[^\s\"'`\\]{1,512})", check=is_netrc_password, caseless=True, fingerprint=False,
+         hits=("machine api.example.com login ci password YlLhlSwJ+f9", "account work\nuser anna\npassword starwars7769"), misses=("login user password required", "ALTER USER notifier6030 PASSWORD EXPIRE;")),
     Rule("plist", "password", "a property list entry",
          rf"<key>[^<]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|token|secret|api[-_]?key|passphrase)[^<]{{0,24}})</key>", r"(?:\s|\\{1,2}[nrt])*<(?:string|data)>\s*(?P<secret>[^<\f]{1,16384}?)\s*</", check=is_password, caseless=True, fingerprint=False, wide=r"<key>[^<]{0,160}</key>",
          hits=("<key>Password</key>\n<string>YU^zhuwCEE9B!pyt5</string>",), misses=("<key>PasswordFile</key><string>x</string>",)),
@@ -168,7 +171,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"aws\fconfigure\fset\faws_secret_access_key\f{mix(40)}",), misses=("git config set token.helper x",)),
     # Prose
     Rule("prose-password", "password", "a sentence that tells a password",
-         rf"{PASSWORD_WORDS}(?:[ ](?:for|of)[ ][^\n:=]{{1,60}}|[ ][\"'(\[][^\n:=]{{1,40}}[\"')\]])?[ ](?:(?:(?:is|was|has been|been|will be)[ ])?(?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to|is|was|are|generated|lautet|ist|est|es)[ :]", r"(?:now[ ]|generated[ ])?(?:(?:for|as)[ ][^\s]{1,64}[ :])?[ :]*(?:\r?\n[ \t]*)?(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{1,512}|[^\s\"'`,]{1,512}))", check=is_mixed_word, caseless=True, fingerprint=False,
+         rf"{PASSWORD_WORDS}(?:[ ](?:for|of)[ ][^\n:=]{{1,60}}|[ ][\"'(\[][^\n:=]{{1,40}}[\"')\]])?[ ](?:(?:(?:is|was|has been|been|will be)[ ])?(?:now[ ])?(?:set|changed|reset|updated|rotated)[ ]to|is|was|are|generated|lautet|ist|est|es)[ :]", r"(?:now[ ]|generated[ ]|[a-z]{0,10}\x7f[a-z\x7f]{0,10}[ ]?(?=:))?(?:(?:for|as)[ ][^\s]{1,64}[ :])?[ :]*(?:\r?\n[ \t]*)?(?P<quote>[\"'`])?(?P<secret>(?(quote)[^\n\f\"'`]{1,512}|[^\s\"'`,]{1,512}))", check=is_said_word, caseless=True, fingerprint=False,
          wide=rf"{PASSWORD_WORDS}[ ][^\n]{{0,120}}(?:to|is|was|are|generated|lautet|ist|est|es)[ :]",
          hits=("generated root password is bfxezGXro73~s (change it)", "A temporary password is generated for root@localhost: K.wbfLfX_m01d",
                "the password was changed to K.wbfLfX_m01d today"),

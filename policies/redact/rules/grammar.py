@@ -34,12 +34,14 @@ _NO_PLACE: Final = (
     r"|(?<=\.(?:java|yaml|json|toml|scss|html|dart|conf|less):)|(?<=\.(?:swift|scala|proto):))"
     r"(?:[0-9]{1,6}(?:[:,\s)\"'\f-]|$)|\[[0-9]+,[0-9]+\]))"
 )
+# `A= B=x`: nothing was given to A, and B is looked at by itself.
+_NO_NAME: Final = r"(?!(?<==)[ ][A-Z][A-Z0-9_]{1,60}=[^=\s])"
 # A block of YAML begins on the line after its sign.
 _BLOCK: Final = r"(?:!(?:!str|!binary|unsafe)[ \t]{1,8})?(?:[|>][+-]?[ \t]{0,4}\r?\n[ \t]{1,16})?"
 # A blank in front, then to the closing quote, to the end of the argument, or to the end of the word.
 # Quoting of quotes is honoured, and a value that is cut off counts to the end of its line.
 VALUE: Final = (
-    rf"{_NO_PLACE}(?:(?<=\.{{4}})\.{{0,80}})?[ \t]{{0,40}}{_COLOUR}{_BLOCK}{_WRAPPER}{_QUOTE_PREFIX}"
+    rf"{_NO_PLACE}{_NO_NAME}(?:(?<=\.{{4}})\.{{0,80}})?[ \t]{{0,40}}{_COLOUR}{_BLOCK}{_WRAPPER}{_QUOTE_PREFIX}"
     r"(?:(?P<whole>\f)|(?P<quote>\\{0,3}[\"'`]|%22))?"
     rf"(?:{SCHEME}(?:[ \t]|%20|\+){{1,4}}|base64:)?"
     r"(?P<secret>(?(whole)[^\f]{1,16384}"

@@ -3,7 +3,7 @@
 from typing import Final
 
 from policies.redact.rule import SHAPE, Rule
-from policies.redact.rules.checks import body_before
+from policies.redact.rules.checks import body_before, is_key_body
 
 # A line of the body, with what escaping or quoting puts between lines.
 _BREAK = r"(?:\s|\\{1,4}[nrt]|\\\s|[\"',+>|\x7f]|<br>|\^M\$?|[$^](?=\r?\n))"
@@ -17,7 +17,7 @@ _PUBLIC: Final = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAvXLj"
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("pem-begin", "private-key", "a private key from its first line on",
-         rf"-{{4,5}}[ ]?BEGIN[ ]{_KIND}-{{4,5}}", rf"{_HEADERS}{_BREAK}{{0,12}}{_BODY}", rank=SHAPE,
+         rf"-{{4,5}}[ ]?BEGIN[ ]{_KIND}-{{4,5}}", rf"{_HEADERS}{_BREAK}{{0,12}}{_BODY}", check=is_key_body, rank=SHAPE,
          hits=(f"-----BEGIN RSA PRIVATE KEY-----\n{_FAKE}\n", f'"-----BEGIN PRIVATE KEY-----\\n{_FAKE}\\n"'),
          misses=(f"-----BEGIN PUBLIC KEY-----\n{_PUBLIC}\n", f"-----BEGIN CERTIFICATE-----\n{_PUBLIC}\n")),
     Rule("pem-der", "private-key", "the body of a private key by its first bytes",

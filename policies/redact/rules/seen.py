@@ -6,12 +6,14 @@ from typing import Final
 from policies.redact.pointers import STORED_NAME
 from policies.redact.rule import SECRET
 from policies.redact.rules.checks import is_strong_password, three_kinds
+from policies.redact.standins import placeholder
 from policies.redact.surroundings import stored_key
 from policies.redact.values import (
     CLOSERS,
     UUID,
     is_argument,
     is_generated_word,
+    is_mixed_word,
     is_opaque,
     is_prose_token,
     is_told,
@@ -90,9 +92,15 @@ _VARIABLE: Final = re.compile(r"\$\{?[A-Za-z0-9_]{0,40}\Z")
 _ASKED: Final = re.compile(r"[(\[].{1,80}[)\]]:")
 
 
+# `setPassword:(NSString *)password forService:(NSString *)service`
+_SELECTOR_PART: Final = re.compile(
+    r"[a-z]+(?:[A-Z][a-z]+)*:\((?:[A-Z]{2}\w{1,30}|[a-z_]{2,12})\)?\w{0,30};?"
+)
+
+
 def is_word_after(match: re.Match[str]) -> bool:
     """A generated word behind the word password, where that is no variable and asks for none."""
-    if _ASKED.fullmatch(match[SECRET]):
+    if _ASKED.fullmatch(match[SECRET]) or _SELECTOR_PART.fullmatch(match[SECRET]):
         return False
     start = match.start()
     if _VARIABLE.search(match.string[max(0, start - 48) : start]) or _which_field(match):
@@ -161,10 +169,48 @@ _OTHER_TOKENS: Final = re.compile(
 )
 
 
+# `--token-file=x --key-file=/etc/y`: the next flag, which says where something lies.
+_NEXT_FLAG: Final = re.compile(r"--[a-z]+(?:-[a-z]+)*=(?P<value>.*)")
+
+
 def is_told_key(match: re.Match[str]) -> bool:
     """A token in a sentence; a UUID only behind a word for a token that opens something."""
+    flag = _NEXT_FLAG.fullmatch(match[SECRET])
+    if flag and placeholder(flag["value"]):
+        return False
     if not UUID.fullmatch(match[SECRET].rstrip(CLOSERS)):
         return is_prose_token(match) and not _which_field(match)
     start = match.start(SECRET)
     found = _OPENS.search(match.string[max(0, start - 48) : start])
     return found is not None and not _OTHER_TOKENS.fullmatch((found["before"] or "").lower())
+
+
+_ADJECTIVE: Final = re.compile(r"[a-z\x7f]+(?:[-'][a-z\x7f]+)*[.,;:!?]*")
+
+
+def is_said_word(match: re.Match[str]) -> bool:
+    """A word of a sentence about a password that is none of a language with accents."""
+    return is_mixed_word(match) and not (
+        match["quote"] is None and _ADJECTIVE.fullmatch(match[SECRET])
+    )
+
+
+_ANYBODY: Final = re.compile(r"(?i)login\s{1,4}(?:anonymous|ftp|guest)\s")
+_MAIL: Final = re.compile(r"[A-Za-z._+-]{0,40}@(?:[A-Za-z.-]{1,60})?")
+
+
+def is_netrc_password(match: re.Match[str]) -> bool:
+    """The word behind `password`; who comes as anybody gives an address."""
+    if _ANYBODY.search(match[0]) and _MAIL.fullmatch(match[SECRET]):
+        return False
+    return is_mixed_word(match)
+
+
+def is_signature(match: re.Match[str]) -> bool:
+    """A signature, and no word in its place."""
+    value: str = match[SECRET]
+    word = value.isalpha() and value in (value.lower(), value.upper())
+    return not placeholder(value) and not (word and len(value) < _LEAST_SIGNATURE)
+
+
+_LEAST_SIGNATURE: Final = 20
