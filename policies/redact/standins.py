@@ -61,7 +61,7 @@ _PLACEHOLDER: Final = re.compile(
     | sha-?(?:1|224|256|384|512)[:=-].* | 0x[0-9a-f]{1,16} | 20\d\d-\d\d-\d\d(?:[t\ ]\d\d:\d\d.*)?
     | rw[q-t][a-z0-9+/]{53}=? | (?:ssh|ecdsa|sk)-[a-z0-9@.-]+\ aaaa.* | aaaa[bce][a-z0-9]nza.*
     | age1[a-z0-9]{58}
-    | \{(?:from_?secret|value_?from|secret_?key_?ref):
+    | \{(?:from_?secret|value_?from|secret_?key_?ref|type|format|description|\$ref):(?:\ .*)?
     # Keys that the makers of pages and machines publish.
     | phc_[a-z0-9_-]{40,48} | pk\.eyj1i[a-z0-9_-]{10,400}\.[a-z0-9_-]{20,24}
     | (?:node|disco|m)key:[0-9a-f]{64}

@@ -14,7 +14,7 @@ from policies.redact.words import ABOUT, FOR_ALL, HIDDEN, NUMBERS, PROSE, SHOWN,
 # Names in which a keyword is part of another word.
 _OTHER_WORDS: Final = re.compile(
     r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
-    r"|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
+    r"|libsecret|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
     r"|(?-i:LoadCredential|ImportCredential)"
     r"|amz-credential|goog-credential|(?:term|xdg|shell|security|desktop)_?session"
     r"|(?:passw(?:or)?d|passphrase|token|secret|key)(?:file|path|dir|name|type|policy|prompt|field)\Z|websocket-(?:key|accept)|(?:shard|group|row|lookup|object)[-_]?key\Z"
@@ -62,7 +62,7 @@ _QUOTED_WORD: Final = re.compile(r"(['\"])[^'\"]+\1[ ]")
 # A whole word for a password, which also a number may follow.
 _SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass|otp|pin|mfa)\Z")
 # N8N_ENCRYPTION_KEY, no count of keys.
-_NUMERONYM: Final = re.compile(r"(?i)n[0-9]+n_")
+_NUMERONYM: Final = re.compile(r"(?i)n[0-9]+n_|(?:in|out)put\.")
 # The one id that opens doors (AppRole).
 _SECRET_ID: Final = re.compile(r"(?i)secret[-_.]?id\Z")
 # `passwordKey: admin-password` names the key under which another object holds it.

@@ -203,9 +203,10 @@ def is_header_value(match: re.Match[str]) -> bool:
         value = match[SECRET]
         named = slug(value) and not HEX.fullmatch(value) and not UUID.fullmatch(value)
         return random_looking(value) and not named
-    return is_opaque(match) and not (
-        _PLAYED.fullmatch(match[SECRET]) and match.string.endswith("#EXT", 0, match.start())
-    )
+    # `apiKey: Promise<string>`
+    typed = match[SECRET].istitle() and match.string.startswith("<", match.end(SECRET))
+    played = _PLAYED.fullmatch(match[SECRET]) and match.string.endswith("#EXT", 0, match.start())
+    return is_opaque(match) and not typed and not played
 
 
 # How a stream is encrypted: `#EXT-X-KEY:METHOD=NONE`.

@@ -162,7 +162,7 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"<(?:[a-z0-9]{{1,20}}:)?(?P<key>(?:{PASSWORD_WORDS}|token|secret|apikey|pass(?=>|[ ]enc)))(?:(?:[ ]encoding=[\"'][a-z0-9]{{1,9}}[\"'])?>|[ ]value=[\"'])", r"(?P<secret>[^<\f\"']{3,16384})(?:</|[\"'])", check=is_password, caseless=True, fingerprint=False, wide=r"<[^<>\n/]{1,120}(?:>|=[\"'])",
          hits=("<server><password>Zx81kk2!q</password></server>",), misses=("<password>${env.PW}</password>",)),
     Rule("name-value", "secret", "an object with a name and a value",
-         rf"(?:name|key|k|parametername)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_key|_auth|sess|sid|myacinfo|remember|jwt|csrf)[A-Za-z0-9_]{{0,16}})(?:\f|\\{{0,3}}[\"']|[ ]?\n|\\{{1,2}}n|,(?=Parameter))",
+         rf"(?:name|key|k|parametername)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?[A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|_pass|_key|_auth|_pat|sess|sid|myacinfo|remember|jwt|csrf)[A-Za-z0-9_]{{0,16}})(?:\f|\\{{0,3}}[\"']|[ ]?\n|\\{{1,2}}n|,(?=Parameter))",
          rf"\s{{0,24}}(?:,|-)?\s{{0,24}}{PAIRS}(?:\f|\\{{0,3}}[\"'])?(?:(?:parameter|output)?value|val|v)\\{{0,3}}[\"']?\s?[:=]" + VALUE, check=is_named_value, caseless=True,
          wide=rf"(?:name|key|k)\\{{0,3}}[\"']?\s?[:=]\s?(?:\f|\\{{0,3}}[\"'])?{ANY_NAME}(?:\f|\\{{0,3}}[\"']|\n|\\{{1,2}}n|,)",
          hits=('{"name": "DB_PASSWORD", "value": "Zx81kk2!q"}', "name=\fDB_PASSWORD\fvalue=\fZx81kk2!q\f"), misses=('{"name":"PASSWORD_FILE","value":"a12345"}',)),

@@ -132,6 +132,7 @@ _PIPEDREAM: Final = Rule(
 
 RULES: Final[tuple[Rule, ...]] = (
     # Clouds and hosts
+    _form("azure-devops-pat", "[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}", _CLOSED, f"{mix(76)}AZDO{mix(4)}", wide="AZDO[A-Za-z0-9]{4}"),
     _form("azure-key", r"(?:[A-Za-z0-9+/]{33}(?:AIoT|AZEG|AzCa|\+ASb|\+AEh|\+ARm)[A-P][A-Za-z0-9+/]{5}=|[A-Za-z0-9+/]{76}(?:APIM|ACDb|\+ABa|\+AMC|\+ASt)[A-Za-z0-9+/]{5}[AQgw]==|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9+/]{5}|[A-Za-z0-9_-]{44}AzFu[A-Za-z0-9_-]{5}[AQgw]==)", _CLOSED,
           f"{mix(33)}+ASbA{mix(5)}=", f"use {mix(33)}ASbA{mix(6)}=", wide=r"(?:AIoT|AZEG|AzCa|\+ASb|\+AEh|\+ARm|APIM|ACDb|\+ABa|\+AMC|\+ASt|AzSe|\+ACR|AzFu)[A-Za-z0-9+/_-]{6}",
           more=(f"{mix(76)}+ASt{mix(5)}Q==", f"{mix(42)}AzSeA{mix(5)}", f"{mix(42)}+ACRA{mix(5)}", f"{mix(44)}AzFu{mix(5)}Q==")),
@@ -145,7 +146,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _form("boundary-token", "at_[A-Za-z0-9]{10}_[A-Za-z0-9]{40}", "[A-Za-z0-9]{0,400})", f"at_{mix(10)}_s1{mix(60)}", check=three_kinds),
     _form("tailscale-old-key", "tskey-[A-Za-z0-9-]{1,40}CNTRL-[A-Za-z0-9]{8}", "[A-Za-z0-9]{0,60})", f"tskey-{mix(8)}CNTRL-{mix(22)}"),
     _form("headscale-key", "hskey-[a-z]{3,8}-[A-Za-z0-9_-]{24}", "[A-Za-z0-9_-]{0,80})", f"hskey-auth-{mix(12)}-{mix(40)}"),
-    _form("ngrok-authtoken", "[23][A-Za-z0-9]{26}_[0-9][A-Za-z0-9]{20}", _CLOSED, f"2{mix(26)}_3{mix(20)}", check=three_kinds, wide="[A-Za-z0-9]{12}_[0-9][A-Za-z0-9]{12}"),
+    _form("ngrok-authtoken", "[123][A-Za-z0-9]{26}_[A-Za-z0-9]{21}", _CLOSED, f"2{mix(26)}_3{mix(20)}", check=three_kinds, wide="[A-Za-z0-9]{12}_[A-Za-z0-9]{16}"),
     _open("portainer-token", "ptr_", "[A-Za-z0-9+/=]", 40, three_kinds), _form("truenas-key", "[0-9]{1,6}-(?P<secret>[A-Za-z0-9]{64}", _CLOSED, f"1-{mix(64)}", check=three_kinds, wide="[0-9]-[A-Za-z0-9]{40}"),
     _open("palo-alto-key", "LUFRPT", "[A-Za-z0-9+/=]", 40), _open("logicmonitor-token", "lm[ab]_", "[A-Za-z0-9+/=]", 60, three_kinds), _form("censys-token", "censys_[A-Za-z0-9]{8}_[A-Za-z0-9]{16}", "[A-Za-z0-9]{0,40})", f"censys_{mix(8)}_{mix(24)}"),
     _form("digitalocean-spaces-key", "DO(?:00|80)[A-Z0-9]{16}", _CLOSED, f"DO00{upper(16)}", f"DO00{digits(16)}", check=lambda match: len(re.findall("[A-Z]", match[SECRET])) > _SPACES_LETTERS),

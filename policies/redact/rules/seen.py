@@ -10,6 +10,7 @@ from policies.redact.standins import placeholder
 from policies.redact.surroundings import stored_key
 from policies.redact.values import (
     CLOSERS,
+    HEX,
     UUID,
     is_argument,
     is_generated_word,
@@ -160,7 +161,7 @@ def is_seed(match: re.Match[str]) -> bool:
 
 # `using token 3fa9…`; other tokens tell which request, page or lock.
 _OPENS: Final = re.compile(
-    r"(?i)(?:(?P<before>[a-z]+)[ _-])?(?:token|api[ _-]?key)[ (]{1,2}[\"'`]?\Z"
+    r"(?i)(?:(?P<before>[a-z]+)[ _-])?(?:token|api[ _-]?key)(?:[ ]is)?[ (]{1,2}[\"'`]?\Z"
 )
 _OTHER_TOKENS: Final = re.compile(
     r"idempotency|continuation|cancel(?:lation)?|sync|pag(?:e|ing)|cursor|fencing|lease|state"
@@ -179,10 +180,22 @@ def is_told_key(match: re.Match[str]) -> bool:
     if flag and placeholder(flag["value"]):
         return False
     if not UUID.fullmatch(match[SECRET].rstrip(CLOSERS)):
-        return is_prose_token(match) and not _which_field(match)
+        return _is_quoted_hex(match) or (is_prose_token(match) and not _which_field(match))
     start = match.start(SECRET)
     found = _OPENS.search(match.string[max(0, start - 48) : start])
     return found is not None and not _OTHER_TOKENS.fullmatch((found["before"] or "").lower())
+
+
+# `hmac secret "3b34…"`; what is looked up by its hash stands behind other words.
+_SIGNS: Final = re.compile(
+    r"(?i)(?:\bsecret|(?:signing|hmac|private|master|encryption|session|shared)[ ]key)(?:[ ]is)?[ ]\\{0,3}[\"'`]\Z"
+)
+
+
+def _is_quoted_hex(match: re.Match[str]) -> bool:
+    start = match.start(SECRET)
+    before = match.string[max(0, start - 40) : start]
+    return bool(HEX.fullmatch(match[SECRET]) and _SIGNS.search(before))
 
 
 _ADJECTIVE: Final = re.compile(r"[a-z\x7f]+(?:[-'][a-z\x7f]+)*[.,;:!?]*")

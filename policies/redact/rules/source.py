@@ -217,7 +217,7 @@ _KEY_CALLS: Final = "|".join((
     r"cookieparser", r"cookiesession", r"algoliasearch", r"(?:algolia|search)?client\.create", r"twilio", r"new[ ]stripe", r"keycredential",
     r"tokencredential", r"telegramclient", r"oauthhandler", r"oauth1(?:session)?", r"openssl_(?:en|de)crypt", r"cryptojs\.[a-z0-9]{2,12}(?:\.(?:en|de)crypt)?",
     r"new[ ](?:hmac)?sha[0-9]{0,3}", r"secretbox", r"set_?access_?token", r"with_?(?:api_?key|token|secret)", r"webtoken\.(?:sign|verify)",
-    r"new[ ](?:pusher|telegraf|slack|octokit|mistral|resend|mailgun|client)[a-z]{0,10}", r"setapikey|set_api_key|api_key_auth",
+    r"new[ ](?:pusher|telegraf|slack|octokit|mistral|resend|mailgun|client)[a-z]{0,10}", r"\.(?:async_?)?client(?:v[0-9])?", r"setapikey|set_api_key|api_key_auth",
 ))  # fmt: skip
 
 RULES: Final[tuple[Rule, ...]] = (
