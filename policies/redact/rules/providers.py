@@ -108,7 +108,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("e2b-key", "E2B", "e2b_", _H, 32, f"e2b_{hexa(40)}"),
     _token("firecrawl-key", "Firecrawl", "fc-", _H, 28, f"fc-{hexa(32)}"),
     _token("jina-key", "Jina", "jina_", _D, 40, f"jina_{mix(60)}"),
-    _token("voyage-key", "Voyage", "(?:pa|al)-", _D, 38, f"pa-{mix(43)}"),
+    _shape("voyage-key", "Voyage", _after("(?:pa|al)-[A-Za-z0-9_-]{38}"), f"{_D}*", f"pa-{mix(43)}", "signal-fixture-session-credentials-8y6fi4z4ob", check=not_words),
     _token("cursor-key", "Cursor", "(?:crsr|key)_", _H, 48, f"key_{hexa(64)}"),
     _token("composio-key", "Composio", "comp_", _A, 24, f"comp_{mix(32)}"),
     # Chat
@@ -159,7 +159,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _token("typeform-token", "Typeform", "tfp_", "[A-Za-z0-9_.=-]", 30, f"tfp_-6{mix(42)}"),
     _token("postman-key", "Postman", "PMAK-", "[A-Za-z0-9-]", 40, f"PMAK-{hexa(24)}-{hexa(34)}"),
     _token("readme-key", "ReadMe", "rdme_", "[a-z0-9]", 40, f"rdme_{hexa(70)}"),
-    _token("facebook-token", "Facebook", "EAA[A-Za-z0-9]", "[A-Za-z0-9]", 60, f"EAAB{mix(120)}"),
+    _shape("facebook-token", "Facebook", _after("EAA[A-Za-z0-9]{61}"), "[A-Za-z0-9]*", f"EAAB{mix(120)}", f"sha512-9CBYEAA{mix(64)}==", check=not_words),
     _token("twitter-bearer", "X app bearer", "A{20}", "[A-Za-z0-9%]", 60, f"{'A' * 20}{mix(80)}"),
     # Watching and building
     _token("newrelic-key", "New Relic", "NR(?:AK|RA|II|JS)-", "[A-Za-z0-9_-]", 16, f"NRAK-{upper(27)}"),
