@@ -58,15 +58,15 @@ wheel: $(STAMP) ## build dist/*.whl
 	rm -rf dist
 	$(BIN)/python -m build --wheel --no-isolation
 
+# Versions and hashes only, so that any index can serve them.
+PIN := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-emit-options --no-header
+
 constraints: $(STAMP) ## renew constraints.txt from pyproject.toml
-	$(BIN)/pip-compile --quiet --extra dev --generate-hashes --strip-extras --allow-unsafe \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
+	$(PIN) --extra dev \
 	  --output-file constraints.txt pyproject.toml
-	$(BIN)/pip-compile --quiet --extra page --generate-hashes --strip-extras --allow-unsafe \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
+	$(PIN) --extra page \
 	  --constraint constraints.txt --output-file constraints-page.txt pyproject.toml
-	$(BIN)/pip-compile --quiet --extra bench --generate-hashes --strip-extras --allow-unsafe \
-	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
+	$(PIN) --extra bench \
 	  --constraint constraints.txt --output-file constraints-bench.txt pyproject.toml
 
 examples: $(STAMP) ## write the example logs anew (same seed, same bytes)
