@@ -131,20 +131,14 @@ def stored_key(text: str, start: int, value: str) -> bool:
     return bool(_STORE.search(text[max(0, start - _STORE_CHARS) : start - 1]))
 
 
-# `${DB_PASSWORD:?must be set}` and `map <leader>pw :!pass show`: what comes is said or run.
-_SAID: Final = re.compile(r"\?[A-Za-z_\"']|![a-z-]+\Z")
-_ASKED: Final = re.compile(r"\$\{[A-Za-z0-9_]{1,64}:\Z|[ ]:\Z")
+# `map <leader>pw :!pass show`: what comes is run.
+_RUN: Final = re.compile(r"![a-z-]+\Z")
+_ASKED: Final = re.compile(r"[ ]:\Z")
 
 
 # `gift-cards?pass=all`: which of them.
 _CHOICE: Final = re.compile(r"[?&](?i:pass|pin)=\Z")
 _LONG_CHOICE: Final = 5
-# export KEY=`cat file`
-_COMMAND: Final = re.compile(
-    r"(?:cat|curl|wget|pass|op|vault|aws|gcloud|az|kubectl|security|gpg|openssl|jq|sed|awk|grep|head"
-    r"|tail|cut|tr|base64|node|python3?|ruby|date|pwgen|git|docker|terraform|sops|bw|lpass"
-    r"|secret-tool|age|ssh) "
-)
 
 
 # bin2hex(random_bytes(32)), sha256(x): functions that have a digit in their name.
@@ -192,13 +186,13 @@ _PROGRAM_WORD: Final = re.compile(r"[a-z]+(?:[-_][a-z]+)*")
 
 
 def nothing_given(text: str, start: int, value: str) -> bool:
-    """What follows is the next argument, a message, a command, a choice, a page's nonce."""
+    """What follows is the next argument, a place, a command, a choice, a nonce of a page."""
     before = text[max(0, start - _FLAG_CHARS) : start]
     if _DIGEST.fullmatch(value) and _DIGEST_OF.search(
         text[max(0, start - 2 * _STORE_CHARS) : start]
     ):
         return True
-    if _SAID.match(value) and _ASKED.search(before):
+    if _RUN.match(value) and _ASKED.search(before):
         return True
     if _PLACE.fullmatch(value) and _EMPTY_PARAMETER.search(text[max(0, start - 256) : start]):
         return True
@@ -209,8 +203,6 @@ def nothing_given(text: str, start: int, value: str) -> bool:
     if program and _CLEARED.search(text[max(0, start - 256) : start]):
         return True
     if value.isalpha() and len(value) < _LONG_CHOICE and _CHOICE.search(before):
-        return True
-    if before.endswith("=`") and _COMMAND.match(value):
         return True
     return bool(_EMPTY_FLAG.search(before)) or bool(_NONCE.search(before))
 
