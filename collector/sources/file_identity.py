@@ -17,6 +17,10 @@ CHECKPOINT_SPREAD: Final = 2
 ReadAt = Callable[[int, int], bytes]
 
 
+class ReplacedError(Exception):
+    """The file no longer holds what was read of it."""
+
+
 class Mark(msgspec.Struct, frozen=True, array_like=True):
     """What is stored beside a position; digests are keyed, the bytes behind them are unredacted.
 
@@ -121,10 +125,24 @@ class Trace:
         return Trace(self.prints, self.end + len(data), head, last, self.checkpoints)
 
     def at(self, read_at: ReadAt, end: int) -> "Trace":
-        """A trace that ends at `end`, taken from the file itself."""
+        """A trace that ends at `end`, taken from the file; ReplacedError if that is shorter."""
         start = max(0, end - LAST_BYTES)
-        head = read_at(0, min(HEAD_BYTES, end))
-        return Trace(self.prints, end, head, read_at(start, end - start), self.checkpoints)
+        head, last = read_at(0, min(HEAD_BYTES, end)), read_at(start, end - start)
+        if len(head) < min(HEAD_BYTES, end) or len(last) < end - start:
+            raise ReplacedError
+        return Trace(self.prints, end, head, last, self.checkpoints)
+
+    def recalled(self, read_at: ReadAt, known: Print, end: int) -> "Trace | None":
+        """A trace that ends at `end`, from a file that begins with what the print was taken of.
+
+        None if it does not. What is read before that check was there if the check holds: a
+        truncation between the two would leave a trace of nothing, which every file matches.
+        """
+        try:
+            trace = self.at(read_at, end)
+        except ReplacedError:
+            return None
+        return trace if self.prints.fits(read_at, known) else None
 
     def matches(self, read_at: ReadAt) -> bool:
         """True if the file still holds what was read of it."""

@@ -3,6 +3,7 @@
 import gzip
 import os
 import stat
+import time
 import zlib
 from enum import StrEnum
 from typing import Final, Protocol
@@ -10,6 +11,7 @@ from typing import Final, Protocol
 UNPACK_BYTES: Final = 256 * 1024
 # A hostile archive of 16 MiB can unpack to 16 GiB; nothing that rotates a log makes more.
 MAX_UNPACKED_BYTES: Final = 16 << 30
+SETTLE_S: Final = 1.0  # an archive that grew within this time is still being written
 KEEP_BEHIND_BYTES: Final = 1024  # a print needs the bytes just before a position
 
 
@@ -111,6 +113,13 @@ class Packed:
     def close(self) -> None:
         self._gzip.close()
         self._file.close()
+
+
+def still_written(reader: Reader) -> bool:
+    """True if the archive is not whole and changed a moment ago."""
+    info = reader.stat()
+    changed = time.time() - max(info.st_mtime, info.st_ctime)
+    return changed < SETTLE_S and (info.st_size == 0 or reader.damage is Damage.CUT_OFF)
 
 
 def is_packed(path: str) -> bool:

@@ -9,18 +9,22 @@ from itertools import chain
 from typing import Final
 
 from collector.contracts import StreamPosition
-from collector.sources.file_framing import CHUNK_BYTES, line_start
+from collector.sources.file_alike import PREFIX_BYTES, endings, length, same_head, shared
+from collector.sources.file_framing import line_start
 from collector.sources.file_identity import HEAD_BYTES, Fingerprinter
 from collector.sources.file_pool import Pool
-from collector.sources.file_readers import Reader, open_reader
+from collector.sources.file_readers import NotRegularError, Reader, open_reader, still_written
 from collector.sources.file_scan import Beside, Candidate, Found, Key, look
 from collector.sources.file_stream import Stream, new_stream, restored, take_up
 
-PREFIX_BYTES: Final = 32  # a record's first 32 bytes hold its time; shorter files are never copies
 MAX_ALIKE: Final = 256  # streams compared with one new file
 MAX_NAMESAKES: Final = 16  # files of a missing one's name, elsewhere, compared with it
 ROTATED: Final = re.compile(r"[.-]\d[\dTZ._-]*(\.gz)?$")  # .1 .2.gz -20260728 -2026-07-28T09.gz
 RESCUES: Final = 8  # looks under rotated names for a stream whose file is gone
+
+
+class UnsettledError(Exception):
+    """Too little of a file is written yet to tell what it is."""
 
 
 @dataclass(slots=True)
@@ -204,11 +208,11 @@ class Registry:
         """A folder copied elsewhere: the configured file is read on, not the one left behind."""
         named: dict[str, list[Candidate]] = {}
         for candidate in free:
-            for ending in _endings(candidate.path):
+            for ending in endings(candidate.path):
                 named.setdefault(ending, []).append(candidate)
         for stream in list(self.missing.values()):
             if stream.stored is not None and stream.rescues and stream.known.end:
-                alike = (named.get(ending, [])[:MAX_NAMESAKES] for ending in _endings(stream.path))
+                alike = (named.get(ending, [])[:MAX_NAMESAKES] for ending in endings(stream.path))
                 self._first_match(stream, chain.from_iterable(alike))
 
     def say_what_is_gone(self) -> None:
@@ -256,7 +260,13 @@ class Registry:
                 self.former[key] = self.copies.pop(key)
 
     def admit(self, candidate: Candidate, reader: Reader) -> Stream | None:
-        """The stream that a new file is or continues; None if it is a copy of another one."""
+        """The stream that a new file is or continues; None if it is a copy of another one.
+
+        UnsettledError if it cannot be told yet; FileNotFoundError or NotRegularError if a file to
+        compare with has another name by now, ReplacedError if this one has other content.
+        """
+        if len(reader.read_at(0, PREFIX_BYTES)) < PREFIX_BYTES and still_written(reader):
+            raise UnsettledError
         stream = self._missing_one(candidate, reader)
         if stream is None:
             self._wake(reader)
@@ -272,7 +282,8 @@ class Registry:
 
     def _missing_one(self, candidate: Candidate, reader: Reader) -> Stream | None:
         heads: dict[int, bytes] = {}
-        most = sys.maxsize if candidate.packed else candidate.size
+        # A copy may have grown to its end since the names were looked at.
+        most = sys.maxsize if candidate.packed else reader.stat().st_size
         for stream in list(self.missing.values()):
             known = stream.known
             if not 0 < known.end <= most:
@@ -300,12 +311,16 @@ class Registry:
     def _wake_one(self, stream: Stream) -> None:
         try:
             read_at = self.pool.get(stream).read_at
-            if stream.stored is None or not self.prints.fits(read_at, stream.stored):
+            if stream.stored is None:
                 return
-            stream.trace = stream.trace.at(read_at, stream.trace.end)
+            trace = stream.trace.recalled(read_at, stream.stored, stream.trace.end)
+        except (FileNotFoundError, NotRegularError):
+            raise
         except OSError:
             return
-        stream.stored = None
+        if trace is None:
+            return
+        stream.trace, stream.stored = trace, None
         del self.asleep[stream.id]
         self.note_beginning(stream)
 
@@ -313,17 +328,20 @@ class Registry:
         beginning = reader.read_at(0, HEAD_BYTES)
         known = self.alike.get(beginning[:PREFIX_BYTES], [])[:MAX_ALIKE]
         for stream in known:
-            if not _same_head(stream, beginning) or not self._intact(stream, candidate):
+            if not same_head(stream, beginning) or not self._intact(stream, candidate):
                 continue
             former = self.former.get(candidate.key)
             start = former.shared if former and former.original == stream.id else 0
-            shared = _shared(reader, self.pool.get(stream), start)
-            if shared is None:
+            common = shared(reader, self.pool.get(stream), start)
+            if common is None:
+                # A truncation while we compared looks like a difference. It does not come undone:
+                # a file that is whole now was whole then, and another one is orphaned by this look.
+                self._intact(stream, candidate)
                 continue
             if former is None:
                 self.warn(f"{candidate.path}: is a copy of {stream.path}; not read twice")
             self.former.pop(candidate.key, None)
-            self.copies[candidate.key] = Copy(stream.id, candidate.size, candidate.mtime_ns, shared)
+            self.copies[candidate.key] = Copy(stream.id, candidate.size, candidate.mtime_ns, common)
             return True
         return False
 
@@ -336,6 +354,8 @@ class Registry:
             reader = self.pool.get(stream)
             if stream.trace.matches(reader.read_at):
                 return True
+        except (FileNotFoundError, NotRegularError):
+            raise
         except OSError:
             return False
         self.orphan(stream)
@@ -349,13 +369,15 @@ class Registry:
         beginning = reader.read_at(0, HEAD_BYTES)
         former = self.former.get(candidate.key)
         for other in self.alike.get(beginning[:PREFIX_BYTES], [])[:MAX_ALIKE]:
-            if other.id not in self.missing or not _same_head(other, beginning):
+            if other.id not in self.missing or not same_head(other, beginning):
                 continue
-            size = _length(reader)
+            size = length(reader)
             seen = former is not None and former.original == other.id
             older = [p for p in other.trace.checkpoints if PREFIX_BYTES <= p.end <= size]
             if size >= other.trace.end or not (seen or older):
                 continue
+            if still_written(reader):
+                raise UnsettledError
             if seen or self.prints.fits(reader.read_at, older[-1]):
                 stream = new_stream(candidate, self.prints)
                 stream.trace = stream.trace.at(reader.read_at, line_start(reader.read_at, size))
@@ -363,31 +385,3 @@ class Registry:
                 self.warn(f"{candidate.path}: is a copy of {other.path}; not read twice")
                 return stream
         return None
-
-
-def _endings(path: str) -> tuple[str, str]:
-    """The file's name with its folder's, and alone."""
-    parts = path.split("/")
-    return "/".join(parts[-2:]), parts[-1]
-
-
-def _same_head(stream: Stream, beginning: bytes) -> bool:
-    head = stream.trace.head_raw
-    size = min(len(head), len(beginning))
-    return size >= PREFIX_BYTES and head[:size] == beginning[:size]
-
-
-def _shared(copy: Reader, original: Reader, start: int) -> int | None:
-    """The length of the copy if all of it is in the original, else None."""
-    while data := copy.read_at(start, CHUNK_BYTES):
-        if original.read_at(start, len(data)) != data:
-            return None
-        start += len(data)
-    return start
-
-
-def _length(reader: Reader) -> int:
-    size = 0
-    while data := reader.read_at(size, CHUNK_BYTES):
-        size += len(data)
-    return size

@@ -14,12 +14,12 @@ from typing import Final
 
 from collector.contracts import Closed, Emission, Idle, Lost, StreamPosition, Warned
 from collector.sources.file_framing import line_start
-from collector.sources.file_identity import Fingerprinter
+from collector.sources.file_identity import Fingerprinter, ReplacedError
 from collector.sources.file_pool import IDLE_CLOSE_S, MAX_OPEN_FILES, Pool
 from collector.sources.file_readers import NotRegularError, Reader, open_reader
-from collector.sources.file_registry import Registry
+from collector.sources.file_registry import Registry, UnsettledError
 from collector.sources.file_scan import Candidate, Found, scan
-from collector.sources.file_stream import Drain, ReplacedError, Stream, too_long_to_take
+from collector.sources.file_stream import Drain, Stream, too_long_to_take
 from collector.sources.file_trouble import Trouble, why
 
 MAX_PASSES: Final = 8  # a rotation needs two: the truncation is seen, then its copy is found
@@ -72,6 +72,7 @@ class Round:
         self._unfinished: dict[str, Stream] = {}
         self._lost: dict[str, tuple[Stream, datetime]] = {}
         self._named: set[str] = set()
+        self._unsettled = False
         self._first = True
         self._from_end = False
 
@@ -114,6 +115,7 @@ class Round:
     def look(self) -> None:
         """Read whatever is new in any file."""
         self._drain.looked_at = time.time()
+        self._unsettled = False
         horizon = self._registry.horizon(self._names)
         for _ in range(MAX_PASSES):
             self._registry.again = False
@@ -148,7 +150,7 @@ class Round:
 
     def waits(self) -> bool:
         """True while an archive is still being written."""
-        return any(s.retry_at for s in self._registry.by_key.values())
+        return self._unsettled or any(s.retry_at for s in self._registry.by_key.values())
 
     def _note(self, found: Found) -> None:
         self._directories = found.directories
@@ -201,6 +203,14 @@ class Round:
             return
         try:
             stream = self._registry.admit(candidate, reader)
+        except UnsettledError:
+            reader.close()
+            self._unsettled = True
+            return
+        except (FileNotFoundError, NotRegularError, ReplacedError):
+            reader.close()
+            self._registry.again = True
+            return
         except OSError as error:
             reader.close()
             self._trouble.add(candidate.path, why(error), candidate.size)
@@ -209,16 +219,17 @@ class Round:
             reader.close()
             self._trouble.clear(candidate.path)
             return
-        if self._first and self._from_end and not candidate.packed:
-            _to_end(stream, reader, candidate.size)
-        self._turn(stream)
+        self._turn(stream, skip=self._first and self._from_end and not candidate.packed)
 
-    def _turn(self, stream: Stream) -> None:
+    def _turn(self, stream: Stream, *, skip: bool = False) -> None:
+        """Read on, with `skip` from the file's last line."""
         if stream.tail is not None:
             return
         behind = max(0, stream.size - stream.trace.end)
         try:
             reader = self._pool.get(stream)
+            if skip:
+                _to_end(stream, reader, stream.size)
             self._read(stream, reader)
         except (FileNotFoundError, NotRegularError):
             self._registry.again = True

@@ -21,23 +21,19 @@ from collector.sources.file_identity import (
     Fingerprinter,
     Mark,
     Print,
+    ReplacedError,
     Trace,
     decode_mark,
     encode_mark,
 )
-from collector.sources.file_readers import Damage, Reader, is_packed
+from collector.sources.file_readers import SETTLE_S, Reader, is_packed, still_written
 from collector.sources.file_scan import Candidate, Key
 
 MAX_CHECKPOINTS: Final = 16
-SETTLE_S: Final = 1.0  # an archive that grew within this time is still being written
 CLOCK_SLACK_S: Final = 0.02  # a file system's clock ticks in steps and lags behind ours
 STREAM_ID_BYTES: Final = 6
 
 PackedState = tuple[int, int, int]
-
-
-class ReplacedError(Exception):
-    """The file no longer holds what was read of it."""
 
 
 @dataclass(slots=True)
@@ -140,23 +136,24 @@ def restored(position: StreamPosition, prints: Fingerprinter) -> Stream | None:
 
 def take_up(stream: Stream, candidate: Candidate, reader: Reader) -> bool:
     """True if the file continues the stream, which then stands where it must go on."""
-    position = stream.position
-    if position is None:
+    if stream.stored is None:
         return stream.trace.prints.fits(reader.read_at, stream.trace.print)
-    whole = position.resume == position.read_to
+    resume = stream.trace.end if stream.position is None else stream.position.resume
+    whole = resume == stream.stored.end
     if whole and stream.packed_done == (candidate.size, candidate.mtime_ns, candidate.ino):
         # Unpacking a finished archive again only to know it again would cost every start.
-        stream.trace = replace(stream.trace, end=position.resume)
+        stream.trace = replace(stream.trace, end=resume)
         stream.read_size, stream.read_mtime_ns = candidate.size, candidate.mtime_ns
-    elif stream.stored is None or not stream.trace.prints.fits(reader.read_at, stream.stored):
-        return False
     else:
-        at_line = position.resume == 0 or reader.read_at(position.resume - 1, 1) == b"\n"
+        trace = stream.trace.recalled(reader.read_at, stream.stored, resume)
+        if trace is None:
+            return False
+        at_line = resume == 0 or reader.read_at(resume - 1, 1) == b"\n"
         if not at_line and not stream.after_tail:
             return False
-        stream.trace = stream.trace.at(reader.read_at, position.resume)
+        stream.trace = trace
         stream.stored = stream.packed_done = None
-    stream.position, stream.consumed = None, position.resume
+    stream.position, stream.consumed = None, resume
     return True
 
 
@@ -179,15 +176,21 @@ class Drain:
 
         A damaged archive costs one reject where the damage begins.
         """
-        self._begin(stream, reader)
+        try:
+            self._begin(stream, reader)
+        except ReplacedError:
+            # One that is being written once more holds nothing, or a part, for a while.
+            if not still_written(reader):
+                raise
+            stream.retry_at = time.monotonic() + SETTLE_S
+            return
         held: Block | None = None
         for block in self._blocks(stream, reader, NO_LIMIT):
             if held is not None:
                 self._emit(held)
             held = block
         info = reader.stat()
-        growing = time.time() - max(info.st_mtime, info.st_ctime) < SETTLE_S
-        if self._stop.is_set() or (reader.damage is Damage.CUT_OFF and growing):
+        if self._stop.is_set() or still_written(reader):
             if held is not None:
                 self._emit(held)
             stream.retry_at = time.monotonic() + SETTLE_S
@@ -243,10 +246,10 @@ class Drain:
 
     def _begin(self, stream: Stream, reader: Reader) -> None:
         if stream.stored is not None:
-            if not stream.trace.prints.fits(reader.read_at, stream.stored):
+            trace = stream.trace.recalled(reader.read_at, stream.stored, stream.trace.end)
+            if trace is None:
                 raise ReplacedError
-            stream.trace = stream.trace.at(reader.read_at, stream.trace.end)
-            stream.stored = None
+            stream.trace, stream.stored = trace, None
         if not stream.trace.matches(reader.read_at):
             raise ReplacedError
         if stream.announce:
