@@ -105,6 +105,8 @@ class Packed:
         except (gzip.BadGzipFile, zlib.error):
             more, self.damage = b"", Damage.BROKEN
         self._ended = not more
+        if not more and self._file.tell() == 0:
+            self.damage = Damage.CUT_OFF  # not even a header: gzip takes that for a whole archive
         return more
 
     def stat(self) -> os.stat_result:
@@ -116,10 +118,10 @@ class Packed:
 
 
 def still_written(reader: Reader) -> bool:
-    """True if the archive is not whole and changed a moment ago."""
+    """True if what was read is not a whole archive, and the file changed a moment ago."""
     info = reader.stat()
     changed = time.time() - max(info.st_mtime, info.st_ctime)
-    return changed < SETTLE_S and (info.st_size == 0 or reader.damage is Damage.CUT_OFF)
+    return changed < SETTLE_S and reader.damage is Damage.CUT_OFF
 
 
 def is_packed(path: str) -> bool:

@@ -74,11 +74,12 @@ ROTATIONS = [copytruncate, rename, compress, compress_again, shift, shift_packed
 class Scene:
     """A log, a rotated one before it, a collector that has read both, and what is going to happen.
 
-    With `seen` the collector has also looked at what the rotation finds when it begins.
+    With `seen` the collector has also looked at what the rotation finds when it begins. It holds
+    no more than `held` files open.
     """
 
     def __init__(
-        self, directory: Path, rotation: Callable[[Path], list[Step]], *, seen: bool
+        self, directory: Path, rotation: Callable[[Path], list[Step]], *, seen: bool, held: int
     ) -> None:
         directory.mkdir()
         self.log = directory / "in.jsonl"
@@ -86,7 +87,7 @@ class Scene:
         old.write_bytes(events(1, 10))
         os.utime(old, (1_700_000_000, 1_700_000_000))
         self.log.write_bytes(events(11, 30))
-        self.ledger = Ledger(directory / "in.jsonl*").once()
+        self.ledger = Ledger(directory / "in.jsonl*", max_open_files=held).once()
         self.steps = [*rotation(self.log), lambda: append(self.log, events(31, 33))]
         if seen:
             self.ledger.once()
@@ -114,12 +115,13 @@ class Scene:
 def _play(
     directory: Path, rotation: Callable[[Path], list[Step]], *, seen: bool, rounds: int
 ) -> None:
-    scene = Scene(directory / "whole", rotation, seen=seen)
+    scene = Scene(directory / "whole", rotation, seen=seen, held=64)
     steps, calls = len(scene.steps), scene.length()
     chance = random.Random(f"{SEED} {rotation.__name__} {seen}")
     for number in range(rounds):
         cuts = sorted(chance.choices(range(calls * 3 // 2), k=steps))
-        ids = Scene(directory / str(number), rotation, seen=seen).play(cuts)
+        scene = Scene(directory / str(number), rotation, seen=seen, held=(64, 1)[number % 2])
+        ids = scene.play(cuts)
         assert sorted(ids) == list(range(1, 34)), f"seed {SEED}: steps before the calls {cuts}"
 
 
