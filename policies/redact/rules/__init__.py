@@ -7,6 +7,7 @@ from typing import Final
 from policies.redact.rule import Rule
 from policies.redact.rules import (
     arguments,
+    columns,
     commands,
     context,
     files,
@@ -24,7 +25,7 @@ from policies.redact.rules import (
 
 ALL_RULES: Final[tuple[Rule, ...]] = (
     *providers.RULES, *more_providers.RULES, *own_shapes.RULES, *pem.RULES, *context.RULES, *tools.RULES,
-    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *told.RULES, *shown.RULES,
+    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *told.RULES, *shown.RULES, *columns.RULES,
 )  # fmt: skip
 
 

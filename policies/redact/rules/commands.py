@@ -1,12 +1,19 @@
 """Commands that take a secret by its place, or from what is piped into them."""
 
+import re
 from typing import Final
 
-from policies.redact.rule import GUESS, Rule
+from policies.redact.rule import GUESS, SECRET, Rule
 from policies.redact.rules.checks import is_likely, is_strong_password, is_windows_argument
 from policies.redact.rules.seen import is_command_secret, is_flag_word
 from policies.redact.rules.tools import START
-from policies.redact.values import is_argument, is_mixed_word
+from policies.redact.values import (
+    is_argument,
+    is_generated_word,
+    is_mixed_word,
+    names_a_secret,
+    random_looking,
+)
 
 _B = r"[ \f]"
 _WORD = r"[^ \f\n]{1,200}"
@@ -14,11 +21,36 @@ _WORD = r"[^ \f\n]{1,200}"
 _FLAGS = rf"(?:{_B}--?[A-Za-z][A-Za-z0-9-]*(?:=[^ \f\n]*)?){{0,4}}"
 _VALUE = r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,4096}|(?![-$])[^\s\"'`\f|;&]{3,4096}))"
 
+# `--name /prod/db_password`: what the value is to be called.
+_NAMES_IT: Final = re.compile(
+    r"[ \f]--?(?:name|key|id|secret|(?:secret|parameter|setting|variable|env|key)-?(?:name|id)|var|n)(?:=|[ \f])"
+    r"[\"']?(?P<name>[^\s\"'\f|;&]{0,120}(?i:pass|pwd|secret|token|key|cred)[A-Za-z0-9_./-]{0,40})(?=[\"'\s\f]|\Z)"
+)
+_COMMAND: Final = re.compile(r"[\n|;&]")
+_COMMAND_CHARS: Final = 400
+
+
+def _is_named_value(match: re.Match[str]) -> bool:
+    """A value, if another flag of the same command names a secret: of keys only a made one."""
+    before = match.string[max(0, match.start() - _COMMAND_CHARS) : match.start()]
+    after = match.string[match.end() : match.end() + _COMMAND_CHARS]
+    command = _COMMAND.split(before)[-1] + " " + _COMMAND.split(after)[0]
+    found = _NAMES_IT.search(command)
+    if found is None or not names_a_secret(found["name"].rpartition("/")[2]):
+        return False
+    if re.search("(?i)pass|pwd", found["name"]):
+        return is_mixed_word(match) and is_argument(match)
+    return is_generated_word(match) or random_looking(match[SECRET])
+
+
 # Commands whose next word is the secret, whatever it looks like.
 _PLAIN: Final = "|".join((
     rf"net{_B}user(?:{_B}/(?:add|domain))?{_B}[^/ \f\n][^ \f\n]{{0,199}}(?:{_B}/(?:add|domain))?",
     rf"bw{_B}(?:unlock|login{_B}{_WORD})",
     rf"radtest{_B}{_WORD}",
+    rf"isql(?:{_B}-[a-z]{{1,12}}){{0,4}}{_B}{_WORD}{_B}{_WORD}",
+    rf"cf{_B}auth{_B}{_WORD}",
+    rf"db2{_B}[^\n|;&]{{0,80}}?connect{_B}to{_B}{_WORD}{_B}user{_B}{_WORD}{_B}using",
     rf"user\.setpassword{_B}{_WORD}",
     rf"defaults{_B}write{_B}{_WORD}{_B}[A-Za-z0-9_.-]*(?:[Pp]assword|[Tt]oken|[Ss]ecret|[Aa]pi[Kk]ey){_B}(?:-string|-data)",
     rf"vault{_B}operator{_B}(?:unseal|rekey|generate-root)(?:{_B}-[^ \f\n]{{1,200}})?",
@@ -32,6 +64,7 @@ _PLAIN: Final = "|".join((
     rf"nuget{_B}(?:push{_B}{_WORD}|setapikey)",
     rf"dotnet{_B}user-secrets{_B}set{_B}{_WORD}",
     rf"pulumi{_B}config{_B}set{_B}(?:--secret{_B}{_WORD}|{_WORD}{_B}--secret)",
+    rf"(?:netlify|ntl|convex|amplify|eb|now){_B}env:?{_B}?set{_B}[A-Z0-9_]{{0,60}}(?:PASSWORD|PASSWD|SECRET|TOKEN|_KEY|_PASS|_PAT|CREDENTIALS?)",
     rf"(?:wp|drush){_B}user{_B}(?:reset-password|password){_B}{_WORD}",
     rf"occ{_B}user:resetpassword",
     rf"git{_B}config{_B}[^\n|;&]{{0,60}}?(?:sendemail\.smtppass|github\.token|gitlab\.token|user\.password)",
@@ -74,6 +107,16 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"{START}(?:{_LIKELY})(?:{_B}|(?:=))", _VALUE, check=is_likely, fingerprint=False, rank=GUESS,
          hits=("cargo login bu8rL0jA7rWfNQrLiV", "vault login 3IGt2CyraxVexvQq3d2N", "aws ssm put-parameter --name /a --type SecureString --value T1gerX!9kk"),
          misses=("vault login -method=oidc", "cargo login --registry crates-io", "aws ssm put-parameter --name /a --value plain-text")),
+    Rule("command-userinfo", "password", "user:password before a host, as tools that try logins take it",
+         rf"{START}(?:secretsdump|(?:ps|wmi|smb|at|dcom)exec|Get(?:UserSPNs|NPUsers|ADUsers)|lookupsid|samrdump|smbclient|mssqlclient|rpcdump|ticketer|reg|impacket-[A-Za-z]{{2,24}})(?:\.py)?{_B}[^\n|;&]{{0,200}}?[A-Za-z0-9_.$-]{{1,64}}:", r"(?P<secret>[^\s\"'`@\f/]{3,256})@", check=is_argument, fingerprint=False,
+         hits=("secretsdump.py corp/bob:T1gerX!9kk@10.0.0.5", "impacket-psexec 'corp/bob:T1gerX!9kk@10.0.0.5'"), misses=("secretsdump.py corp/bob:$PW@10.0.0.5", "secretsdump.py -k -no-pass corp/bob@h")),
+    Rule("command-digest", "password", "the login that a client of ZooKeeper adds",
+         rf"addauth{_B}digest{_B}[\"']?[^\s:\"']{{1,64}}:", r"(?P<secret>[^\s\"'`\f]{3,256})", check=is_argument, fingerprint=False,
+         hits=("zkCli.sh addauth digest bob:T1gerX9kk",), misses=("addauth digest bob:$PW",)),
+    Rule("command-named-value", "secret", "the value behind one flag, where another flag names a secret",
+         rf"{_B}--?(?:value|secret-string|secret-value|string-value|plain-?text(?:-value)?|body|data)(?:=|{_B})", _VALUE, check=_is_named_value, fingerprint=False, rank=GUESS,
+         hits=("aws ssm put-parameter --name /prod/db_password --type SecureString --value letmein.5848", "az keyvault secret set --vault-name v --name db-password --value T1gerX!9kk", "x put --value\fq9Wm3Zx8Lk2V\f--name\fapi-token"),
+         misses=("aws ssm put-parameter --name /prod/db_host --value db-1.example.com", "aws ssm put-parameter --name /a/db_password --value $PW", "curl --data a=b3 --name token-list https://x", "x set --name token-ttl --value 3600s")),
     Rule("command-two", "password", "two passwords in a row",
          rf"{START}(?:qpdf{_B}[^\n|;&]{{0,100}}?--encrypt|mysqladmin{_B}[^\n|;&]{{0,100}}?{_B}password){_B}", r"(?P<secret>(?![-$])[^\s\"'`\f|;&]{3,256}(?:[ \f](?![-$])[^\s\"'`\f|;&]{6,256})?)(?=[ \f]|$)", check=is_argument, fingerprint=False,
          hits=("qpdf --encrypt T1gerX!9kk L1onY!8jj 256 -- a.pdf b.pdf",), misses=("qpdf --encrypt --user-password= x",)),

@@ -4,7 +4,7 @@ from typing import Final
 
 # Between a name and its value; ends at the sign itself so that stage 1 stops at the first proof.
 SIGN: Final = (
-    r"(?:\\{0,3}[\"'`])?(?:\x1b\[[0-9;]{0,9}m)?\]?[ \t]{0,4}"
+    r"(?:\\{0,3}[\"'`])?(?:\x1b\[[0-9;]{0,9}m)?\]?[ \t]{0,40}"
     r"(?:(?::|\|\||\?\??)?=>?|:|->[ \t]|<-[ ]|%3[AaDd]|%253[AaDd]|\\u003[ADad]|\\x3[ADad])"
 )
 _COLOUR: Final = r"(?:\x1b\[[0-9;]{0,9}m)*"

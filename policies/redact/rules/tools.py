@@ -117,6 +117,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _after("nuget", "nuget|dotnet[ \\f]nuget|choco", "-k|--api-key|-ApiKey|-apikey|-p|--password|-Password", "dotnet nuget push a.nupkg -k oy2k9fK2mQ7vXb"),
     _after("mongo", "mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", "-p", "mongosh -u admin -p Zx81kk2!q --host db"),
     _after("sqlcmd", "sqlcmd|mssql-cli|bcp|osql|isql|tsql|sqlplus|impala-shell|beeline|vsql|clickhouse-client|cqlsh|influx|ysqlsh", "-P|-p|--password", "sqlcmd -S db -U sa -P Zx81kk2!q -Q x"),
+    _after("stores", "cypher-shell|neo4j-admin|couchbase-cli|cbq|cbimport|cbexport|cbbackupmgr|ksql|mycli|pgcli|usql|arangosh|arangodump", "-p|--password", "cypher-shell -a bolt://h:7687 -u neo4j -p Zx81kk2!q", "cypher-shell -u neo4j -p $PW", "mycli -P 3306 -p"),
     _after("rdp", "xfreerdp|rdesktop|vncviewer|x11vnc|ipmitool|winexe|psexec|crackmapexec|netexec|hydra|evil-winrm|impacket-psexec", "-p|-P|/p:|-passwd|-storepasswd", "ipmitool -I lanplus -H bmc -U admin -P Zx81kk2!q power status"),
     _after("sftp", "ncftpput|ncftpget|ncftp|kinit|svn|cadaver|lftp", "-p|--pass|--password", "ncftpput -u bob -p Zx81kk2!q h / a"),
     _after("plink", "plink|pscp|psftp|putty|klink", "-pw", "plink -P 2222 -pw Zx81kk2!q bob@h", "plink -P 2222 bob@h"),
