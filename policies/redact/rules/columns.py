@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from policies.redact.rule import GUESS, SECRET, Rule
@@ -11,9 +12,10 @@ from policies.redact.values import HEX, UUID, classes, code, names_a_secret, ran
 
 # Lines end with a newline or, inside of a quoted text, with the two characters that mean one.
 _LINE_END: Final = re.compile(r"\r?\n|(?<!\\)\\{1,2}n")
-_MAX_LINE_CHARS, _MAX_ROWS = 2_000, 500
+_MAX_LINE_CHARS: Final = 2_000
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_. /()#-]{0,40}")
-_NAMED: Final = re.compile(r"(?i)pass|pwd|secret|token|key|cred")
+_WORDS: Final = r"(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|token|[_ -]key|apikey|credential)s?"
+_WORD: Final = re.compile(_WORDS, re.IGNORECASE)
 _PASSWORD: Final = re.compile(r"(?i)pass|pwd")
 # `+----+`, `---|---`: what is drawn between the heading and the rows.
 _RULER: Final = re.compile(r"[ \t|+:=-]*")
@@ -23,6 +25,16 @@ _CUTS: Final = (
     re.compile(r"[ ]?,[ ]?"), re.compile(r"[ ]{2,}"),
 )  # fmt: skip
 _LEAST_PLAIN: Final = 6
+_HEADING_CHARS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """How its lines are cut, into how many cells, and which of them hold secrets."""
+
+    cut: re.Pattern[str]
+    cells: int
+    named: dict[int, str]
 
 
 def _cells(line: str, cut: re.Pattern[str], start: int) -> list[tuple[int, int]]:
@@ -46,18 +58,19 @@ def _bare(line: str, begin: int, end: int, start: int) -> tuple[int, int]:
 
 
 def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The lines from a place on, as many as a table may have."""
-    for _ in range(_MAX_ROWS):
-        end = _LINE_END.search(text, start, start + _MAX_LINE_CHARS)
-        yield start, end.start() if end else len(text)
-        if end is None:
-            return
-        start = end.end()
+    """The lines from a place to the end; one that is too long for a table is left out."""
+    while start < len(text):
+        found = _LINE_END.search(text, start)
+        end, after = found.span() if found else (len(text), len(text))
+        if end - start <= _MAX_LINE_CHARS:
+            yield start, end
+        start = after
 
 
 def _start_of_line(text: str, place: int) -> int:
-    ends = [found.end() for found in _LINE_END.finditer(text, max(0, place - 400), place)]
-    return ends[-1] if ends else max(0, place - 400)
+    first = max(0, place - _HEADING_CHARS)
+    ends = [found.end() for found in _LINE_END.finditer(text, first, place)]
+    return ends[-1] if ends else first
 
 
 def _holds_secret(name: str, value: str) -> bool:
@@ -71,42 +84,44 @@ def _holds_secret(name: str, value: str) -> bool:
     return random_looking(value) and not slug(value)
 
 
-def _columns(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """The cells under each heading that means a secret, to the end of the table."""
-    text = match.string
-    lines = _lines(text, _start_of_line(text, match.start(SECRET)))
-    start, end = next(lines)
-    heading = text[start:end]
-    cut = next((cut for cut in _CUTS if cut.search(heading.strip(" |"))), None)
-    if cut is None:
-        return
-    cells = _cells(heading, cut, start)
-    names = [text[begin:stop] for begin, stop in cells]
-    named = [
-        number
+def _heading(line: str) -> _Heading | None:
+    """The line as a heading, if it consists of names and one of them means a secret."""
+    cut = next((cut for cut in _CUTS if cut.search(line.strip(" |"))), None)
+    if cut is None or not _WORD.search(line):
+        return None
+    names = [line[begin:end] for begin, end in _cells(line, cut, 0)]
+    if not all(not name or _NAME.fullmatch(name) for name in names):
+        return None
+    named = {
+        number: name
         for number, name in enumerate(names)
-        if _NAMED.search(name) and _NAME.fullmatch(name) and names_a_secret(name)
-    ]
-    if not named or not all(not name or _NAME.fullmatch(name) for name in names):
-        return
-    for begin, stop in lines:
-        line = text[begin:stop]
-        if _RULER.fullmatch(line):
+        if _WORD.search(name) and names_a_secret(name)
+    }
+    return _Heading(cut, len(names), named) if named else None
+
+
+def _columns(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The cells under each heading that means a secret, in all tables from the match on."""
+    text = match.string
+    table: _Heading | None = None
+    for begin, end in _lines(text, _start_of_line(text, match.start(SECRET))):
+        line = text[begin:end]
+        if table is not None and _RULER.fullmatch(line):
             continue
-        row = _cells(line, cut, begin)
-        if len(row) != len(cells):
-            return
-        for number in named:
-            first, last = row[number]
-            if _holds_secret(names[number], text[first:last]):
-                yield first, last
+        row = _cells(line, table.cut, begin) if table else []
+        found = []
+        if table is not None and len(row) == table.cells:
+            cells = [(row[number], name) for number, name in table.named.items()]
+            found = [cell for cell, name in cells if _holds_secret(name, text[slice(*cell)])]
+        yield from found
+        if not found and (table is None or len(row) != table.cells or _WORD.search(line)):
+            # A row may hold such a word as well; a heading of the next table has names only.
+            table = _heading(line) or (table if table and len(row) == table.cells else None)
 
-
-_WORDS: Final = r"(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|token|[_ -]key|apikey|credential)s?"
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("column", "secret", "the cells under a heading that means a secret",
-         rf"(?:[,;|\t\"'`]|[ ]{{2}}|\\t|^)[ ]?(?P<secret>[A-Za-z0-9_ -]{{0,24}}{_WORDS}", r"[A-Za-z0-9_-]{0,12})[\"'`]?[ ]{0,40}(?:[,;|\t]|\\{1,2}[tnr]|\r?\n|[ ]{2})", parts=_columns, caseless=True, fingerprint=False, rank=GUESS,
+         rf"(?:[,;|\t\"'`]|[ ]{{2}}|\\t|^)[ ]?(?P<secret>[A-Za-z0-9_ -]{{0,24}}{_WORDS}", r"[A-Za-z0-9_-]{0,12})[\"'`]?[ ]{0,40}(?:[,;|\t]|\\{1,2}[tnr]|\r?\n|[ ]{2})[\s\S]{0,1048576}", parts=_columns, caseless=True, fingerprint=False, rank=GUESS,
          wide=rf"{_WORDS}[A-Za-z0-9_-]*[\"'`]?[ ]*(?:[,;|\t]|\\|\r?\n|[ ]{{2}})",
          hits=("host,user,password\ndb1,app,T1gerX9kk", "USER\tPASSWORD\tROLE\nsvc\tT1gerX9kk\tadmin", f"name;api_key;owner\nci;{mix(32)};bob",
                "| user | password |\n|------|----------|\n| bob  | T1gerX9kk |", f"NAME      TOKEN                              AGE\nci-bot    {hexa(32)}   4d", '"login","secret"\n"bob","q9Wm3Zx8Lk2V,7Tn4"'),
