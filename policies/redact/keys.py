@@ -3,21 +3,12 @@
 import re
 from typing import Final
 
+from policies.redact.generated import HEX, UUID, classes, random_looking, shuffled, slug
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.names import key_name, names_a_secret
+from policies.redact.harmless.placeholders import path, placeholder
 from policies.redact.rule import SECRET
-from policies.redact.standins import path, placeholder, shuffled
-from policies.redact.values import (
-    CLOSERS,
-    HEX,
-    UUID,
-    classes,
-    code,
-    in_name,
-    key_name,
-    names_a_secret,
-    no_value,
-    random_looking,
-    slug,
-)
+from policies.redact.values import CLOSERS, in_name, no_value
 
 # Keys of services are 20 to 120 letters of one alphabet.
 _KEY: Final = re.compile(r"[A-Za-z0-9_+/=-]{20,160}")

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import classes, slug
+from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import GUESS, SECRET, Rule
-from policies.redact.standins import placeholder
-from policies.redact.values import classes, is_mixed_word, slug
+from policies.redact.values import is_mixed_word
 
 _QUOTED: Final = re.compile(
     r"\\{0,3}(?P<q>[\"'])(?P<secret>(?:(?!(?P=q))[^\n\f\\]){0,256})\\{0,3}(?P=q)"

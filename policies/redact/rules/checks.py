@@ -7,21 +7,20 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from policies.redact.rule import SECRET
-from policies.redact.standins import filling, placeholder, shuffled
-from policies.redact.surroundings import generated_case, in_message, only_words
-from policies.redact.values import (
+from policies.redact.generated import (
     HEX,
     UUID,
     classes,
-    is_argument,
-    is_generated_word,
-    is_opaque,
-    is_password,
-    names_a_secret,
+    generated_case,
     random_looking,
+    shuffled,
     slug,
 )
+from policies.redact.harmless.names import names_a_secret
+from policies.redact.harmless.placeholders import filling, placeholder
+from policies.redact.harmless.surroundings import in_message, only_words
+from policies.redact.rule import SECRET
+from policies.redact.values import is_argument, is_generated_word, is_opaque, is_password
 from policies.redact.view import BREAK
 
 _BASE58: Final = {

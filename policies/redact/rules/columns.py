@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import HEX, UUID, classes, random_looking, slug
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.names import names_a_secret
+from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import GUESS, SECRET, Rule
 from policies.redact.rules.samples import hexa, mix
-from policies.redact.standins import placeholder
-from policies.redact.values import HEX, UUID, classes, code, names_a_secret, random_looking, slug
 
 # Lines end with a newline or, inside of a quoted text, with the two characters that mean one.
 _LINE_END: Final = re.compile(r"\r?\n|(?<!\\)\\{1,2}n")

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from policies.redact.generated import random_looking
+from policies.redact.harmless.names import names_a_secret
 from policies.redact.rule import GUESS, SECRET, Rule
 from policies.redact.rules.checks import is_likely, is_strong_password, is_windows_argument
 from policies.redact.rules.seen import is_command_secret, is_flag_word
@@ -11,8 +13,6 @@ from policies.redact.values import (
     is_argument,
     is_generated_word,
     is_mixed_word,
-    names_a_secret,
-    random_looking,
 )
 
 _B = r"[ \f]"

@@ -4,20 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import random_looking
+from policies.redact.harmless.names import key_name, names_a_secret
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.harmless.store_keys import is_store_command
 from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
 from policies.redact.rules.arguments import is_login_word
 from policies.redact.rules.grammar import PASSWORD_WORDS, TOKEN_WORDS
 from policies.redact.rules.samples import hexa, mix, upper
-from policies.redact.standins import placeholder
-from policies.redact.surroundings import is_store_command
-from policies.redact.values import (
-    is_mixed_word,
-    is_opaque,
-    is_user_pair,
-    key_name,
-    names_a_secret,
-    random_looking,
-)
+from policies.redact.values import is_mixed_word, is_opaque, is_user_pair
 
 _MAX_BLOCK_CHARS: Final = 800
 _LOGIN_LINE: Final = re.compile(

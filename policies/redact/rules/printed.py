@@ -4,19 +4,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import classes, random_looking
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.placeholders import filling, placeholder
 from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
 from policies.redact.rules.samples import hexa, mix
-from policies.redact.standins import filling, placeholder
 from policies.redact.values import (
-    classes,
-    code,
     is_code,
     is_generated_word,
     is_mixed_word,
     is_opaque,
     is_pair_word,
     is_user_pair,
-    random_looking,
 )
 
 # The end of the command, and one word that has the next line to itself.

@@ -3,15 +3,14 @@
 import re
 from typing import Final
 
-from policies.redact.pointers import STORED_NAME
+from policies.redact.generated import HEX, UUID
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.harmless.pointers import STORED_NAME
+from policies.redact.harmless.store_keys import stored_key
 from policies.redact.rule import SECRET
 from policies.redact.rules.checks import is_strong_password, three_kinds
-from policies.redact.standins import placeholder
-from policies.redact.surroundings import stored_key
 from policies.redact.values import (
     CLOSERS,
-    HEX,
-    UUID,
     is_argument,
     is_generated_word,
     is_mixed_word,

@@ -4,23 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import HEX, UUID, classes, random_looking, slug
+from policies.redact.harmless.names import key_name, names_a_secret
+from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import GUESS, SECRET, Rule
 from policies.redact.rules.grammar import PAIRS, TAIL, VALUE
 from policies.redact.rules.samples import hexa, mix
-from policies.redact.standins import placeholder
-from policies.redact.values import (
-    HEX,
-    UUID,
-    classes,
-    is_generated_word,
-    is_mixed_word,
-    is_password,
-    is_token,
-    key_name,
-    names_a_secret,
-    random_looking,
-    slug,
-)
+from policies.redact.values import is_generated_word, is_mixed_word, is_password, is_token
 
 _SAYS_PASSWORD: Final = re.compile(r"(?i)pass|pw|kennwort|senha|contrase")
 _PUBLIC: Final = re.compile(r"(?i)pub")

@@ -4,22 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import HEX, UUID, classes, random_looking, slug
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.names import names_a_secret
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.harmless.words import PROSE
 from policies.redact.rule import GUESS, SECRET, Rule
 from policies.redact.rules.arguments import is_login_word
 from policies.redact.rules.samples import hexa, mix
-from policies.redact.standins import placeholder
-from policies.redact.values import (
-    HEX,
-    UUID,
-    classes,
-    code,
-    is_mixed_word,
-    is_opaque,
-    names_a_secret,
-    random_looking,
-    slug,
-)
-from policies.redact.words import PROSE
+from policies.redact.values import is_mixed_word, is_opaque
 
 _QUOTED: Final = re.compile(
     r"\\{0,3}(?P<q>[\"'`])(?P<secret>(?:(?!(?P=q))[^\n\f\\]){1,512})\\{0,3}(?P=q)"

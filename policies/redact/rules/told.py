@@ -5,24 +5,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.redact.cookies import cookie_values
+from policies.redact.generated import HEX, UUID, classes, generated_case, random_looking, slug
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.names import key_name, names_a_secret
+from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
 from policies.redact.rules.grammar import TAIL
 from policies.redact.rules.samples import hexa, mix
-from policies.redact.standins import placeholder
-from policies.redact.surroundings import generated_case
-from policies.redact.values import (
-    HEX,
-    UUID,
-    classes,
-    code,
-    is_generated_word,
-    is_mixed_word,
-    is_prose_token,
-    key_name,
-    names_a_secret,
-    random_looking,
-    slug,
-)
+from policies.redact.values import is_generated_word, is_mixed_word, is_prose_token
 
 # Words for a password as `view.plain` leaves them, and for a key or token.
 _PASSWORD: Final = r"(?:passwort|kennwort|zugangsdaten|mot de passe|contrase(?:n|\x7f)a|senha|parola|wachtwoord|has\x7fo|heslo|l\x7fsenord|salasana|adgangskode|passord|\x7fifre|jelsz\x7f|lozinka)"
