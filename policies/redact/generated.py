@@ -5,6 +5,8 @@ from typing import Final
 
 # Fewer different characters are a pattern, not a generator's work (three bits a character).
 _MANY_LETTERS: Final = 8
+# As many as `classes` tells apart.
+ALL_CLASSES: Final = 4
 # A piece of a slug: a word, a version, a hash.
 _SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 HEX: Final = re.compile(r"(?i)[0-9a-f]{24,128}")
@@ -100,3 +102,25 @@ def generated_case(value: str) -> bool:
     if not value.isalpha() or len(value) < _LEAST_WITHOUT or _LONG_WORD.search(value):
         return False
     return len(value) < 2.5 * len(PIECE.findall(value)) and len(_HUMP.findall(value)) > 3
+
+
+_LEAST_SCRAMBLED: Final = 12
+_LETTERS_A_RUN: Final = 2.8
+
+
+def scrambled(value: str) -> bool:
+    """Letters only, in both cases by turns as in no word: a generator may do without digits."""
+    runs, capitals = len(re.findall(r"[a-z]+|[A-Z]+", value)), sum(c.isupper() for c in value)
+    if re.fullmatch(r"[a-z]*(?:[A-Z][a-z]+)+", value) and len(value) >= 3 * capitals:
+        return False
+    return value.isalpha() and len(value) >= _LEAST_SCRAMBLED and len(value) < _LETTERS_A_RUN * runs
+
+
+def long_and_mixed(value: str) -> bool:
+    """Long, with letters of both cases and digits, or as long as a key."""
+    mixed = len(value) >= _LEAST_MIXED and re.search("[0-9]", value) and classes(value) > 2
+    plain = random_looking(value, 20) and not re.search("[-/]", value)
+    return plain or bool(mixed and value.lower() != value and value.upper() != value)
+
+
+_LEAST_MIXED: Final = 12

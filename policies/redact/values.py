@@ -25,6 +25,8 @@ from policies.redact.view import BREAK
 # The end of the element, behind the word.
 _MARKUP: Final = re.compile(r"(?:<|&lt;)(?:/|br)[^\n]*\Z")
 CLOSERS: Final = ".,:;!?)]}'\"`"
+# A name of a file made from a secret: what ends it is no part of the value.
+FILE_ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
 _URL: Final = re.compile(r"(?i)[a-z][a-z0-9+.-]{1,20}://[^@]*")
 # `host:8080/path?mail=a@b`: no password before that `@`.
 _PORT: Final = re.compile(r"[0-9]{1,5}[/?#]")

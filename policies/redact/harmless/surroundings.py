@@ -218,15 +218,3 @@ def in_message(text: str, start: int, end: int) -> bool:
         and bool(_MESSAGE_BEFORE.search(text[max(0, start - 40) : start]))
         and bool(_MESSAGE_AFTER.match(text, end))
     )
-
-
-_ESCAPED: Final = re.compile(r"\\+[nrt]")
-_ARMOUR_RUN: Final = re.compile(r"[A-Za-z0-9+/=]+")
-_PLAIN_WORD: Final = re.compile(r"[A-Z]?[a-z]{1,12}|[A-Z]{1,12}")
-_MOST_WORDS: Final = 12
-
-
-def only_words(body: str) -> bool:
-    """What is told about a key or stands for its lines; of those some has a digit or both cases."""
-    runs = _ARMOUR_RUN.findall(_ESCAPED.sub(" ", body))
-    return len(runs) <= _MOST_WORDS and all(_PLAIN_WORD.fullmatch(run) for run in runs)

@@ -9,10 +9,9 @@ from policies.redact.harmless.expressions import code
 from policies.redact.harmless.names import names_a_secret
 from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import GUESS, SECRET, Rule
+from policies.redact.rules.grammar import LINE_END
 from policies.redact.rules.samples import hexa, mix
 
-# Lines end with a newline or, inside of a quoted text, with the two characters that mean one.
-_LINE_END: Final = re.compile(r"\r?\n|(?<!\\)\\{1,2}n")
 _MAX_LINE_CHARS, _MAX_ROWS = 2_000, 500
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_. /()#-]{0,40}")
 _NAMED: Final = re.compile(r"(?i)pass|pwd|secret|token|key|cred")
@@ -50,7 +49,7 @@ def _bare(line: str, begin: int, end: int, start: int) -> tuple[int, int]:
 def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
     """The lines from a place on, as many as a table may have."""
     for _ in range(_MAX_ROWS):
-        end = _LINE_END.search(text, start, start + _MAX_LINE_CHARS)
+        end = LINE_END.search(text, start, start + _MAX_LINE_CHARS)
         yield start, end.start() if end else len(text)
         if end is None:
             return
@@ -58,7 +57,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _start_of_line(text: str, place: int) -> int:
-    ends = [found.end() for found in _LINE_END.finditer(text, max(0, place - 400), place)]
+    ends = [found.end() for found in LINE_END.finditer(text, max(0, place - 400), place)]
     return ends[-1] if ends else max(0, place - 400)
 
 
