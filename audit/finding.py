@@ -57,7 +57,7 @@ def read_sought(raw: bytes, masker: "Redactor") -> list[Sought]:
 
 def _unknown_lines(text: str, findings: Sequence["Finding"]) -> list[str]:
     """Lines in which no rule found anything, and that a generator may have written."""
-    from policies.redact.values import guessable
+    from policies.redact.generated import guessable
 
     if findings:
         return []

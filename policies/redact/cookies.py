@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import random_looking
+from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import SECRET
-from policies.redact.standins import placeholder
-from policies.redact.values import random_looking
 
 _COOKIE: Final = re.compile(r"([^\s;=]{1,128})[ ]?=[ ]?((?:(?![ ]for[ ])[^;]){1,4096})")
 _COOKIE_SETTINGS: Final = frozenset(

@@ -3,21 +3,12 @@
 import re
 from typing import Final
 
+from policies.redact.generated import HEX, UUID, classes, random_looking, shuffled, slug
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.names import key_name, names_a_secret
+from policies.redact.harmless.placeholders import path, placeholder
 from policies.redact.rule import SECRET
-from policies.redact.standins import path, placeholder, shuffled
-from policies.redact.values import (
-    CLOSERS,
-    HEX,
-    UUID,
-    classes,
-    code,
-    in_name,
-    key_name,
-    names_a_secret,
-    no_value,
-    random_looking,
-    slug,
-)
+from policies.redact.values import CLOSERS, FILE_ENDING, in_name, no_value
 
 # Keys of services are 20 to 120 letters of one alphabet.
 _KEY: Final = re.compile(r"[A-Za-z0-9_+/=-]{20,160}")
@@ -90,13 +81,9 @@ def _names_a_test(match: re.Match[str]) -> bool:
 _LONG_SIGNATURE: Final = 64
 
 
-# A name of a file made from a secret: what ends it is no part of the value.
-_FILE_ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
-
-
 def is_service_key(match: re.Match[str]) -> bool:
     """A generated value of a key's length; a hash, an id or a number behind such a name is none."""
-    value = _FILE_ENDING.sub("", match[SECRET].rstrip(CLOSERS))
+    value = FILE_ENDING.sub("", match[SECRET].rstrip(CLOSERS))
     if placeholder(value) or code(value) or UUID.fullmatch(value) or slug(value):
         return False
     return len(value) >= _LEAST_KEY and random_looking(value) and _KEY.fullmatch(value) is not None

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from policies.redact.disguise import DISGUISES, open_disguises
 from policies.redact.fingerprint import FingerprintKey, fingerprint, normalise
+from policies.redact.generated import guessable
 from policies.redact.rule import SECRET, Keep, Rule, Span
 from policies.redact.scan import Hits, Scanner
 from policies.redact.streams import OPENS_KEY, OPENS_VALUE
-from policies.redact.values import guessable
 from policies.redact.view import View, plain
 
 MARKER: Final = re.compile(r"\[REDACTED:[a-z0-9._-]{1,64}(?::[0-9a-f]{12})?\]")

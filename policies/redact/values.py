@@ -1,40 +1,33 @@
-"""Is this value a secret? What names and values that only look like one have in common."""
+"""Is this value a secret? The decisions behind names, flags, headers and words."""
 
 import re
 from typing import Final
 
-from policies.redact.notations import called, expression, next_name, surrounded
-from policies.redact.pointers import points
+from policies.redact.generated import (
+    HEX,
+    UUID,
+    classes,
+    generated_halves,
+    random_looking,
+    shuffled,
+    slug,
+)
+from policies.redact.harmless.expressions import called, code, expression, next_name
+from policies.redact.harmless.names import key_name, names_a_secret
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.harmless.pointers import points
+from policies.redact.harmless.store_keys import stored_key
+from policies.redact.harmless.surroundings import nothing_given, surrounded
+from policies.redact.harmless.words import PROSE
 from policies.redact.rule import SECRET
-from policies.redact.standins import placeholder, shuffled
-from policies.redact.surroundings import converts, generated_halves, nothing_given, stored_key
 from policies.redact.view import BREAK
-from policies.redact.words import ABOUT, FOR_ALL, HIDDEN, NUMBERS, PROSE, SHOWN, SIGNING
 
-# Names in which a keyword is part of another word.
-_OTHER_WORDS: Final = re.compile(
-    r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
-    r"|libsecret|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
-    r"|(?-i:LoadCredential|ImportCredential)"
-    r"|amz-credential|goog-credential|(?:term|xdg|shell|security|desktop)_?session"
-    r"|(?:passw(?:or)?d|passphrase|token|secret|key)(?:file|path|dir|name|type|policy|prompt|field)\Z|websocket-(?:key|accept)|(?:shard|group|row|lookup|object)[-_]?key\Z"
-)
-_CODE: Final = re.compile(
-    r"&?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|->|::)[A-Za-z_$][\w$]*)+(?:[)};,\]([].*|[?!][\[(](?:[\"':&].*|[a-z_]{3,}(?:[,)\]].*)?)?)?|[A-Za-z_$][\w$]*[(\[].*"
-    r"|[A-Za-z_$][\w$]*[?!][\[(](?:[\"':&].*|[a-z_]{3,}(?:[,)\]].*)?)?"
-    r"|[A-Za-z_$][\w$]*\s*=>.*|\[\][a-z]+\(.*|(?:new|await|async|function|lambda|def|let|const|var|typeof)(?:\s.*)?"
-)
-# A name of a program rarely has a digit between letters; a generated value mostly does.
-_DIGIT_INSIDE: Final = re.compile(r"[A-Za-z][0-9]+[A-Za-z]|[A-Za-z][0-9]{3,}")
 # The end of the element, behind the word.
 _MARKUP: Final = re.compile(r"(?:<|&lt;)(?:/|br)[^\n]*\Z")
 CLOSERS: Final = ".,:;!?)]}'\"`"
+# A name of a file made from a secret: what ends it is no part of the value.
+FILE_ENDING: Final = re.compile(r"\.[a-z]{1,6}\Z")
 _URL: Final = re.compile(r"(?i)[a-z][a-z0-9+.-]{1,20}://[^@]*")
-_SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_NAME_BEFORE: Final = re.compile(
-    r"(?:(?i:public|pub|verify|verifying|verification|trusted|peer|minisign|site)[ ])?"
-    r"[A-Za-z0-9_.\-]{0,64}\Z"
-)
 # `host:8080/path?mail=a@b`: no password before that `@`.
 _PORT: Final = re.compile(r"[0-9]{1,5}[/?#]")
 _USERINFO: Final = re.compile(r"://[\w.+%-]{0,64}\Z")
@@ -42,12 +35,8 @@ _USERINFO: Final = re.compile(r"://[\w.+%-]{0,64}\Z")
 _CHECKSUM: Final = re.compile(
     r"(?i)(?:checksum|digest|hash|sha256|md5|etag|revision)/[\w.-]{0,64}\Z"
 )
-# Fewer different characters are a pattern, not a generator's work (three bits a character).
-_MANY_LETTERS: Final = 8
 # Words with signs between them, a constant's name.
 _WORDS: Final = re.compile(r"[A-Za-z\x7f]+(?:[-_ .:/'][A-Za-z\x7f]+)*|[A-Z]+(?:_[A-Z0-9]+)*")
-# A piece of a slug: a word, a version, a hash.
-_SLUG_PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+(?:\.[0-9]+)*|v[0-9]+|[0-9a-f]{7,}|[0-9A-F]{7,}")
 # As long as a key in hex; what comes behind a slash is the rest of a path.
 _HASH: Final = re.compile(r"[0-9a-fA-F]{32,}")
 _FLAG_START: Final = re.compile(r"[-/]{0,2}[A-Za-z0-9_.-]{0,40}")
@@ -61,10 +50,6 @@ _NUMBERED: Final = re.compile(r"[a-z]+[-_][0-9]{1,2}")
 _QUOTED_WORD: Final = re.compile(r"(['\"])[^'\"]+\1[ ]")
 # A whole word for a password, which also a number may follow.
 _SHORT_NAME: Final = re.compile(r"(?i)(?:word|wd|phrase|code|pwd|_pass|otp|pin|mfa)\Z")
-# N8N_ENCRYPTION_KEY, no count of keys.
-_NUMERONYM: Final = re.compile(r"(?i)n[0-9]+n_|(?:in|out)put\.")
-# The one id that opens doors (AppRole).
-_SECRET_ID: Final = re.compile(r"(?i)secret[-_.]?id\Z")
 # `passwordKey: admin-password` names the key under which another object holds it.
 _NAMES_A_KEY: Final = re.compile(r"(?i)(?:pass\w*|token|secret|user\w*)[-_]?keys?\Z")
 # A signed address: its own rule masks the signature and leaves the rest readable.
@@ -87,65 +72,6 @@ _CAMEL: Final = re.compile(r"[A-Za-z][a-z]+(?:[A-Z][a-z]+)+")
 _RESOURCE: Final = re.compile(r"[a-z]+-(?:[a-z0-9]+-){0,6}[a-z0-9]{1,12}")
 _PAIR: Final = re.compile(r"[A-Za-z_]{1,48}=[^=]")
 _NEXT_WORD: Final = re.compile(r" +[A-Za-z\x7f]")
-HEX: Final = re.compile(r"(?i)[0-9a-f]{24,128}")
-UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-
-
-def key_name(match: re.Match[str]) -> str:
-    """The whole name around the keyword that a rule found in group `key`."""
-    start, end = match.span("key")
-    before = _NAME_BEFORE.search(match.string, max(0, start - 64), start)
-    return (before[0] if before else "") + match.string[start:end]
-
-
-def names_a_secret(name: str) -> bool:
-    """False for `max_tokens`, `PASSWORD_FILE`, `cacheKey`: no secret is behind these."""
-    if _OTHER_WORDS.search(name):
-        return False
-    if _SECRET_ID.search(name):
-        return True
-    # `--with-db-pass=X` tells a build which to use.
-    words = [word.lower() for word in _SEGMENT.findall(name.removeprefix("--with-"))]
-    if not words:
-        return True
-    if not SHOWN.isdisjoint(words) and HIDDEN.isdisjoint(words):
-        return not SIGNING.isdisjoint(words[:-1]) and FOR_ALL.isdisjoint(words)
-    last = words[-2 if len(words) > 1 and words[-1] in ("hash", "checksum") else -1]
-    return not (last in ABOUT or (words[0] in NUMBERS and not _NUMERONYM.match(name)))
-
-
-def code(value: str) -> bool:
-    """An expression of a program: `os.environ`, `getpass(`, `e.token}`."""
-    bare = value.strip()
-    found = _CODE.fullmatch(bare)
-    if found is None or generated_halves(bare):
-        return False
-    return converts(bare) or not _DIGIT_INSIDE.search(bare.partition("(")[0])
-
-
-def classes(value: str) -> int:
-    """How many of lower case, upper case, digits, other it holds."""
-    return (
-        any(c.islower() for c in value)
-        + any(c.isupper() for c in value)
-        + any(c.isdigit() for c in value)
-        + any(not c.isalnum() for c in value)
-    )
-
-
-def random_looking(value: str, least: int = 16) -> bool:
-    """Long and mixed as only a generator writes; words, slugs and dates are not."""
-    return (
-        len(value) >= least
-        and any(c.isdigit() for c in value)
-        and any(c.isalpha() for c in value)
-        and len(set(value)) >= _MANY_LETTERS
-    )
-
-
-def guessable(value: str) -> bool:
-    """Short or plain: who holds the key could try it out, so it gets no fingerprint."""
-    return len(value) < 16 or not random_looking(value)
 
 
 def is_password(match: re.Match[str]) -> bool:
@@ -368,11 +294,6 @@ def in_name(match: re.Match[str]) -> bool:
     # `@token="X"` is a variable of an object.
     own = before[-2:-1] in " ,(<{[" and match.string.startswith("=", match.end("key"))
     return bool(_USERINFO.search(before)) or (before.endswith("@") and not own)
-
-
-def slug(value: str) -> bool:
-    """Words, numbers and hashes with signs between them: a name."""
-    return all(_SLUG_PIECE.fullmatch(piece) for piece in re.split(r"[-_.:/]", value))
 
 
 def is_prose_token(match: re.Match[str]) -> bool:

@@ -6,26 +6,32 @@ from typing import Final
 
 from policies.redact.rule import Rule
 from policies.redact.rules import (
+    addresses,
     arguments,
     columns,
     commands,
-    context,
     files,
+    hashes,
     more_providers,
+    named,
     own_shapes,
     pem,
     printed,
+    prompts,
     protocols,
     providers,
-    shown,
+    sentences,
     source,
-    told,
+    tables,
     tools,
 )
 
+# Where two rules of one rank find the same characters, the first one names the mask.
 ALL_RULES: Final[tuple[Rule, ...]] = (
-    *providers.RULES, *more_providers.RULES, *own_shapes.RULES, *pem.RULES, *context.RULES, *tools.RULES,
-    *protocols.RULES, *commands.RULES, *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *told.RULES, *shown.RULES, *columns.RULES,
+    *providers.RULES, *more_providers.RULES, *own_shapes.RULES, *pem.RULES, *hashes.RULES, *named.RULES,
+    *addresses.RULES, *sentences.PROSE, *tools.RULES, *protocols.RULES, *prompts.RULES, *commands.RULES,
+    *printed.RULES, *arguments.RULES, *files.RULES, *source.RULES, *sentences.TOLD, *tables.RULES,
+    *columns.RULES,
 )  # fmt: skip
 
 

@@ -1,12 +1,16 @@
-"""Secrets among the arguments of calls and statements: by their place, beside a user or a column."""
+"""Secrets among the arguments of a call or a statement: beside a name, a user, a column, a type."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import classes, slug
+from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import GUESS, SECRET, Rule
-from policies.redact.standins import placeholder
-from policies.redact.values import classes, is_mixed_word, slug
+from policies.redact.rules.checks import is_pair_value
+from policies.redact.rules.grammar import ANY_NAME, PASSWORD_WORDS, SCHEME, TOKEN_WORDS
+from policies.redact.rules.samples import hexa, mix
+from policies.redact.values import is_mixed_word
 
 _QUOTED: Final = re.compile(
     r"\\{0,3}(?P<q>[\"'])(?P<secret>(?:(?!(?P=q))[^\n\f\\]){0,256})\\{0,3}(?P=q)"
@@ -69,8 +73,15 @@ _FIELD = r"(?:pass(?:word|code|phrase|wd)?|pwd|secret|token|otp|passwort|contras
 _TYPES = r"(?:fill|type|typetext|send_?keys|set_?value|enter_?text|input_text|press_?sequentially|fill_?field|fill_in|clear_and_type)"
 _TYPED = r"[ ]?\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){4,512})"
 
-
 RULES: Final[tuple[Rule, ...]] = (
+    Rule("argument-pair", "secret", "a name and its value as two arguments of a call",
+         rf"[(,\[{{][ ]?(?:<<)?[bBuU]?\\{{0,3}}[\"'](?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|authorization|_pass)[A-Za-z0-9_]{{0,12}})\\{{0,3}}[\"'](?:>>)?[ ]?,[ ]?", rf"(?:<<)?[NnbBrRuU@]?\\{{0,3}}(?P<quote>[\"'])(?:{SCHEME}[ ])?" r"(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){6,4096})", check=is_pair_value, caseless=True, rank=GUESS,
+         wide=rf"[(,\[{{][ ]?(?:<<)?[bu]?\\{{0,3}}[\"']{ANY_NAME}\\{{0,3}}[\"'](?:>>)?[ ]?,",
+         hits=("define('DB_PASSWORD', 'T1gerX!9kk');", f'os.environ.setdefault("API_TOKEN", "{mix(30)}")', f"req.setHeader('X-Auth-Token', '{mix(24)}')", f"[(b'api-key', b'{hexa(32)}')]", f'[{{<<"x-api-key">>, <<"{mix(32)}">>}}]'),
+         misses=("[(b'api-key', b'[secure]')]", "f('password', 'required')", "choice('token', 'refresh_token')", "t('reset_password', 'Reset your password')", 'getenv("TOKEN", "")')),
+    Rule("setter-call", "secret", "the argument of a function that takes a secret",
+         rf"(?P<key>[A-Za-z0-9_]{{0,40}}(?:{PASSWORD_WORDS}|secret|token|api_?key))[({{][ ]?", r"[NnbBrR@]?\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){6,4096})", check=is_pair_value, caseless=True, rank=GUESS,
+         hits=("u.set_password('T1gerX!9kk')", "SET PASSWORD = PASSWORD('T1gerX!9kk');"), misses=("getToken('refresh')", "get_secret('prod/db-1')", "t.token('abc')")),
     Rule("call-login", "password", "user and password as arguments of a call",
          r"(?P<call>(?:login|authenticate|auth|basic_?auth|credentials?|connect|connection|newinstance|plainauth|simple_bind|simple_bind_s|sign_?in|logon|__construct|basic|passwordauthentication|usernamepassword[a-z]{0,20}|networkcredential|createuser|create_user|open|begin)[\"']?\([\[{ ]{0,3})[^()\n]{0,200}[\"'],[ ]?\\{0,2}[\"']", "", parts=_arguments, caseless=True, fingerprint=False, rank=GUESS,
          hits=("smtp.login('bob', 'T1gerX9kk')", 'req.SetBasicAuth("bob", "T1gerX9kk")', "Sql.newInstance('jdbc:mysql://h/d', 'bob', 'T1gerX9kk', 'com.x.Driver')", "auth([ 'bob', 'T1gerX9kk' ])", "PDO->__construct('mysql:host=db;d...', 'bob', 'T1gerX!9kk')"),

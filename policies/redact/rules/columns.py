@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from policies.redact.rule import GUESS, SECRET, Rule
+from policies.redact.generated import HEX, UUID, classes, random_looking, slug
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.names import names_a_secret
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.rule import GUESS, Rule
+from policies.redact.rules.grammar import LINE_END
 from policies.redact.rules.samples import hexa, mix
-from policies.redact.standins import placeholder
-from policies.redact.values import HEX, UUID, classes, code, names_a_secret, random_looking, slug
 
-# Lines end with a newline or, inside of a quoted text, with the two characters that mean one.
-_LINE_END: Final = re.compile(r"\r?\n|(?<!\\)\\{1,2}n")
+# An argument's end is one, too.
+_END: Final = re.compile(rf"\f|{LINE_END.pattern}")
 _MAX_LINE_CHARS: Final = 2_000
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_. /()#-]{0,40}")
 _WORDS: Final = r"(?:pass(?:w(?:or)?d|phrase|code)?|pwd|secret|token|[_ -]key|apikey|credential)s?"
@@ -60,7 +63,7 @@ def _bare(line: str, begin: int, end: int, start: int) -> tuple[int, int]:
 def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
     """The lines from a place to the end; one that is too long for a table is left out."""
     while start < len(text):
-        found = _LINE_END.search(text, start)
+        found = _END.search(text, start)
         end, after = found.span() if found else (len(text), len(text))
         if end - start <= _MAX_LINE_CHARS:
             yield start, end
@@ -69,7 +72,7 @@ def _lines(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 def _start_of_line(text: str, place: int) -> int:
     first = max(0, place - _HEADING_CHARS)
-    ends = [found.end() for found in _LINE_END.finditer(text, first, place)]
+    ends = [found.end() for found in _END.finditer(text, first, place)]
     return ends[-1] if ends else first
 
 
@@ -104,7 +107,7 @@ def _columns(match: re.Match[str]) -> Iterator[tuple[int, int]]:
     """The cells under each heading that means a secret, in all tables from the match on."""
     text = match.string
     table: _Heading | None = None
-    for begin, end in _lines(text, _start_of_line(text, match.start(SECRET))):
+    for begin, end in _lines(text, _start_of_line(text, match.start())):
         line = text[begin:end]
         if table is not None and _RULER.fullmatch(line):
             continue
@@ -121,9 +124,9 @@ def _columns(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("column", "secret", "the cells under a heading that means a secret",
-         rf"(?:[,;|\t\"'`]|[ ]{{2}}|\\t|^)[ ]?(?P<secret>[A-Za-z0-9_ -]{{0,24}}{_WORDS}", r"[A-Za-z0-9_-]{0,12})[\"'`]?[ ]{0,40}(?:[,;|\t]|\\{1,2}[tnr]|\r?\n|[ ]{2})[\s\S]{0,1048576}", parts=_columns, caseless=True, fingerprint=False, rank=GUESS,
-         wide=rf"{_WORDS}[A-Za-z0-9_-]*[\"'`]?[ ]*(?:[,;|\t]|\\|\r?\n|[ ]{{2}})",
+         rf"(?:[,;|\t\"'`]|[ ]{{2}}|\\t|^)[ ]?[A-Za-z0-9_ -]{{0,24}}{_WORDS}[A-Za-z0-9_-]{{0,12}}[\"'`]?[ ]{{0,40}}(?:[,;|\t]|\\{{1,2}}[tnr]|\r?\n|[ ]{{2}})", r"[\s\S]{0,1048576}", parts=_columns, caseless=True, fingerprint=False, rank=GUESS,
+         wide=rf"{_WORDS}[A-Za-z0-9_-]*[\"'`]?[ ]*(?:[,;|\t]|\\[\\tnr]|\r?\n|[ ]{{2}})",
          hits=("host,user,password\ndb1,app,T1gerX9kk", "USER\tPASSWORD\tROLE\nsvc\tT1gerX9kk\tadmin", f"name;api_key;owner\nci;{mix(32)};bob",
-               "| user | password |\n|------|----------|\n| bob  | T1gerX9kk |", f"NAME      TOKEN                              AGE\nci-bot    {hexa(32)}   4d", '"login","secret"\n"bob","q9Wm3Zx8Lk2V,7Tn4"'),
+               "| user | password |\n|------|----------|\n| bob  | T1gerX9kk |", f"NAME      TOKEN                              AGE\nci-bot    {hexa(32)}   4d"),
          misses=("field,type,token\nid,int,identifier", "user,password,role\nbob,********,admin", "model,tokens,cost\nx,4096128,0.2", "name,password_policy\nbob,strict-v2", "a, token, and more\nthe next-line2 x")),
 )  # fmt: skip

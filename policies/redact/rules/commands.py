@@ -1,18 +1,34 @@
-"""Commands that take a secret by its place, or from what is piped into them."""
+"""Commands that take a secret by its place, from a pipe, or to write it somewhere."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.cookies import cookie_values
+from policies.redact.generated import random_looking
+from policies.redact.harmless.names import names_a_secret
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.harmless.words import PROSE
 from policies.redact.rule import GUESS, SECRET, Rule
-from policies.redact.rules.checks import is_likely, is_strong_password, is_windows_argument
-from policies.redact.rules.seen import is_command_secret, is_flag_word
+from policies.redact.rules.checks import (
+    is_hidden_key,
+    is_likely,
+    is_marked_word,
+    is_strong_password,
+    is_windows_argument,
+)
+from policies.redact.rules.checks_around import is_command_secret, is_flag_word, is_piped
+from policies.redact.rules.grammar import ARGUMENT, PASSWORD_WORDS, TOKEN_WORDS
+from policies.redact.rules.samples import hexa, mix
 from policies.redact.rules.tools import START
 from policies.redact.values import (
     is_argument,
     is_generated_word,
+    is_mixed,
     is_mixed_word,
-    names_a_secret,
-    random_looking,
+    is_opaque,
+    is_password,
+    is_token,
 )
 
 _B = r"[ \f]"
@@ -98,7 +114,93 @@ _LIKELY: Final = "|".join((
     rf"op{_B}item{_B}(?:create|edit){_B}[^\n|;&]{{0,300}}?(?:password|credential)(?:\[[a-z]{{1,12}}\])?=",
 ))  # fmt: skip
 
+_GROUP_CHARS: Final = 600
+_GROUP_START: Final = re.compile(r"[({][ \t]{0,4}(?=(?:echo|printf|sleep|cat|yes)[ ])")
+_SPOKEN: Final = re.compile(
+    r"(?:[({;&]|\n)[ \t]{0,4}(?:echo|printf)[ ](?:-[a-z]{1,3}[ ])?(?:\\{0,3}[\"']?%s(?:\\{1,2}n)?\\{0,3}[\"']?[ ])?"
+    r"(?:\\{0,3}(?P<q>[\"'])(?P<quoted>(?:(?!(?P=q))[^\n\f\\]){3,256})|(?P<bare>[^\s\"'`|;&)$\f\\]{3,256}))"
+)
+
+
+def _spoken(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Every line of a group of commands that answers a tool which asks for a password twice."""
+    text, low = match.string, max(0, match.start() - _GROUP_CHARS)
+    begins = [found.start() for found in _GROUP_START.finditer(text, low, match.start())]
+    for found in _SPOKEN.finditer(text, begins[-1], match.start() + 1) if begins else ():
+        group = "quoted" if found["q"] else "bare"
+        if not placeholder(found[group]) and found[group].lower() not in PROSE:
+            yield found.span(group)
+
+
+def _is_put(match: re.Match[str]) -> bool:
+    """What is put in the place of a stand-in: generated, or with a digit behind a password's name."""
+    if re.search(r"[\\()\[\]*]", match[SECRET]) or not is_mixed_word(match):
+        return False
+    told = re.search(r"(?i)pass|pw", match[0][: -len(match[SECRET])])
+    return (
+        is_generated_word(match)
+        or random_looking(match[SECRET], 20)
+        or bool(told and is_marked_word(match))
+    )
+
+
+_ECHOED: Final = re.compile(
+    r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ ])?(?:[\"']?%s(?:\\n)?[\"']?[ ])?\\{0,3}[\"']?"
+    r"(?P<secret>[^\s\"'`|;&<>$(){}\\]{6,4096})\\{0,3}[\"']?[ ]{0,2}>{1,2}[ ]?(?P<file>\S{0,160})"
+)
+
+
+def _written(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The only word that is written, if it is no message."""
+    found = _ECHOED.match(match.string, match.start())
+    if found is None or not is_mixed_word(found) or "=" in found[SECRET][:-2]:
+        return
+    told = re.search(r"(?i)pass|secret|pw", found["file"])
+    long = random_looking(found[SECRET], 16)
+    if long or is_generated_word(found) or (told and is_marked_word(found)):
+        yield found.span(SECRET)
+
+
+_WINDOW_CHARS: Final = 2_000
+
+
+def _flagged(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """What opens a session behind a flag; -b means that to a client of HTTP only."""
+    found = list(cookie_values(match))
+    if found and match[0].lstrip().startswith("-b"):
+        start = match.start()
+        if not any(
+            match.string.rfind(tool, max(0, start - _WINDOW_CHARS), start) >= 0 for tool in _CLIENTS
+        ):
+            return
+    yield from found
+
+
+_CLIENTS: Final = ("curl", "http", "wget", "hey", "ab ", "ab\f", "xh", "oha", "sqlmap", "hurl")
+
 RULES: Final[tuple[Rule, ...]] = (
+    Rule("aws-configure", "secret", "aws configure set",
+         rf"(?:configure|config)[ \f]set[ \f][A-Za-z0-9_.-]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))", ARGUMENT, check=is_token, caseless=True, wide=r"(?:configure|config)[ \f]set[ \f]",
+         hits=(f"aws\fconfigure\fset\faws_secret_access_key\f{mix(40)}",), misses=("git config set token.helper x",)),
+    Rule("plutil", "password", "a value put into a property list",
+         rf"-(?:replace|insert)[ \f][^ \f\n]{{0,64}}(?P<key>{PASSWORD_WORDS}|{TOKEN_WORDS})[^ \f\n]{{0,16}}[ \f]-string[ \f]", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{1,512}|[^\s\"'`\f]{1,512}))", check=is_password, caseless=True, fingerprint=False,
+         wide=r"-(?:replace|insert)[ \f]",
+         hits=("plutil -replace Password -string T1gerX!9 a.plist",), misses=("plutil -replace PasswordFile -string x1 a",)),
+    Rule("pipe-password", "password", "a password echoed into a tool that asks for it",
+         r"(?:echo|printf|yes)[ \f](?:-[a-z]{1,3}[ \f])?(?:['\"]?%s(?:\\{1,2}n)?['\"]?[ ])?", r"(?P<quote>\\{0,3}[\"'])?(?:[A-Za-z0-9_.-]{1,32}:(?=[^\n|]{1,512}\|[ ]?(?:sudo[ ])?chpasswd))?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))\\{0,3}[\"']?[ \f]*\|[ \f]*(?:sudo[ ]+(?:-\w+[ ]+)*-S|(?:sudo[ ]+(?:-\w+[ ]+){0,4})?(?:chpasswd|passwd\b)|docker login[^\n]*?--password-stdin|(?:gh|glab) auth login[^\n]*?--(?:with-token|stdin)|(?:vnc|smb|ch)?passwd\b|cryptsetup|ssh-add|kinit|gpg[^\n]*?--passphrase-fd|podman login|skopeo login|helm registry login|openssl[^\n]*?stdin|keepassxc-cli|veracrypt|htpasswd[^\n|]{0,80}?[ \f]-[A-Za-z]{0,6}i|[^\n|]{1,200}?(?:stdin-?pass|(?:pass(?:w(?:or)?d|phrase|code)?|pw|pin|token|secret|key|credentials?)(?:-[a-z]{1,8}){0,2}-stdin|pass(?:word|phrase)?-fd|-pass(?:in|out)?[ =\f]stdin|pass(?:w(?:or)?d|phrase)[^\n|]{0,80}[ \f]--?stdin)|[^\n|;&]{1,200}?[ \f]--stdin(?=[ \f\"'\\]|$))", check=is_piped, fingerprint=False,
+         hits=("echo hunter2x | sudo -S apt update", "bash\f-c\fecho 'k3ks!x' | docker login -u x --password-stdin"), misses=("echo done | sudo tee /x", "echo $PW | sudo -S ls")),
+    Rule("here-string", "password", "what a tool that asks for a password gets instead of typing",
+         r"(?:kinit|sudo[ ][^\n|;&]{0,40}-S|passwd|chpasswd|cryptsetup|login|ssh-add|gpg|openssl|smbpasswd|vncpasswd|fdesetup|hdiutil|diskutil|security|secrets?[ ](?:set|put|create|add))[^\n|;&]{0,200}?<<<[ ]?", r"(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\f]{3,512}|[^\s\"'`|;&]{3,512}))", check=is_opaque, fingerprint=False,
+         hits=("kinit bob@EXAMPLE.NET <<< Wint3r!Storm", "docker login -u b --password-stdin <<<'Wint3r Storm'"), misses=("kinit bob <<< $PW",)),
+    Rule("password-command", "password", "a command that prints a password",
+         r"--?[a-z-]{0,20}pass(?:word)?-?(?:command|cmd)[ =\f][\"']?(?:echo|printf)[ ]", r"(?P<secret>[^\s\"'`\f]{3,512})", check=is_opaque, caseless=True, fingerprint=False,
+         hits=('restic backup --password-command "echo T1gerX9"',), misses=('borg x --password-command "pass show borg"',)),
+    Rule("flag-key", "secret", "a generated argument behind a flag that ends in key, auth or pat",
+         r"[ \f]--?(?P<key>[A-Za-z0-9_.-]{0,40}(?:key|auth|pat|authorization|jwt|cookie|bearer|session|ticket|assertion))[ =\f]", r"[\"']?(?P<secret>[A-Za-z0-9+/=_.~-]{16,4096})", check=is_hidden_key, rank=GUESS,
+         hits=(f"netlify deploy --auth {mix(40)}", f"gem\fpush\fa.gem\f--key\f{hexa(48)}\f"), misses=(f"x --key {hexa(40)}", "x --key ~/.ssh/id_ed25519_2024_backup", f"x --public-key {mix(40)}", "x --sort-key created_at_2024")),
+    Rule("process-substitution", "secret", "a secret echoed into the place of a file",
+         rf"(?:{PASSWORD_WORDS}|key|token|secret|auth|cred\w{{0,8}})(?:-file)?[ =\f]<\([ ]?(?:echo|printf)[ ](?:-[a-z]{{1,3}}[ ])?", r"[\"']?(?P<secret>[^\s\"'`)]{6,4096})", check=is_mixed, caseless=True,
+         hits=(f"wg set wg0 private-key <(echo {mix(43)}=)",), misses=("x --key <(echo $KEY)",)),
     Rule("command-secret", "secret", "what a command takes as its secret by place",
          rf"{START}(?:{_PLAIN}){_B}", _VALUE, check=is_command_secret, fingerprint=False,
          hits=("net user bob T1gerX!9kk /add", "vault operator unseal Q7T6c+A5LEgRuiVXV", "doctl auth init -t b371a1c15d4ee54146", "npm\fconfig\fset\f//registry.npmjs.org/:_authToken\fabc12345\f"),
@@ -150,4 +252,17 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("pipe-secret", "secret", "a secret piped into a command that stores or uses one",
          r"(?:echo|printf)[ \f](?:-[a-z]{1,3}[ \f])?(?:['\"]?%s(?:\\n)?['\"]?[ ])?(?P<quote>\\{0,3}[\"'])?(?P<secret>[^\s\"'`|;&<>]{6}", r"[^\s\"'`|;&<>]{0,4096})\\{0,3}[\"']?[ \f]*\|[ \f]*(?:[^\n|;&]{1,80}?[ \f])?(?:secrets?|variable|env|login|auth|passwd|set-password|token|load-key|unlock\w*|luks\w+|kinit|signin|decrypt|add-key|keychain)(?:[ \f:]|$)", check=is_mixed_word, rank=GUESS,
          hits=("echo q9Wm3Zx8Lk2V | wrangler secret put API_KEY", "printf '%s' q9Wm3Zx8Lk2V | vault login -"), misses=("echo done | tee login", "echo $TOKEN | gh auth login --with-token", "echo hello | env")),
+    Rule("piped-group", "password", "the lines that a group of commands answers with",
+         r"(?:\)|;[ ]?\}|\n[ ]{0,8}\})[ ]{0,3}\|[ ]{0,3}(?:sudo[ ](?:-[A-Za-z]{1,8}[ ]){0,3})?(?:(?:smb|vnc|ch|ht|k|ldap|x11vnc|gr)?passwd|cryptsetup|kinit|ksu|ssh-add|ssh-keygen|gpg|sudo|veracrypt|pdbedit)\b", "", parts=_spoken, fingerprint=False,
+         hits=("(echo falcon_84; echo falcon_84) | smbpasswd -s bob", '{ echo "falcon_84"; echo "falcon_84"; } | passwd bob'), misses=('(echo "$PW"; echo "$PW") | smbpasswd -s bob', "(echo y17; echo y17) | tee a")),
+    # Written somewhere, or behind the flag for cookies
+    Rule("replaced", "secret", "what an editor of streams puts in the place of a stand-in",
+         r"s[/|#,][^/|#\n]{0,80}(?:pass|secret|token|key|pwd|change_?me|placeholder|replace_?me)[^/|#\n]{0,40}[/|#,]", r"(?:[A-Za-z0-9_.\"' -]{0,60}[=:][ ]?[\"']?)?(?P<secret>[^\s/|\"',\\&]{6,512})[\"']?[/|#,][gimI]{0,3}[\"' ;]", check=_is_put, caseless=True, rank=GUESS,
+         hits=(f"sed -i 's/__TOKEN__/{mix(40)}/g' config.js", "perl -pi -e 's/password=.*/password=Summer#47/' a.conf"), misses=("sed -i 's/__TOKEN__/$TOKEN/g' x", "sed 's/password/passwd/g' x", "sed -i 's/key: .*/key: value/' x", "ls/tokens/v2/")),
+    Rule("written", "secret", "what is echoed into a file that is named after a secret",
+         r"(?:echo|printf)[ \f][^\n|;&>]{6,400}>{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)", "", parts=_written, rank=GUESS, wide=r">{1,2}[ ]?[^\s;&|]{0,120}(?:pass|secret|token|key|cred|pw)",
+         hits=(f"printf %s {mix(40)} > /run/credentials/x.key", "echo -n 'winter34-95' > ./secrets/db_password"), misses=("echo done > key.txt", "echo $TOKEN > token", "echo 1.2.3 > api_key_version", "echo hello-world > secret.txt")),
+    Rule("cookie-flag", "session-cookie", "a session behind the flag for cookies",
+         r"[ \f](?:-b|--cookie)[ =\f][\"']?", r"(?P<secret>[A-Za-z0-9_.-]{1,80}=[^\n\f\"'`]{3,4096})", parts=_flagged, rank=GUESS,
+         hits=(f"curl -b 'session={mix(40)}' https://x",), misses=("curl -b cookies.txt https://x", "git checkout -b feature=x1", "curl -b 'lang=en' x")),
 )  # fmt: skip

@@ -1,22 +1,26 @@
-"""Secrets in files of servers and systems, by the words of each format."""
+"""Secrets in files that hold credentials, by the words of each format."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import random_looking
+from policies.redact.harmless.names import key_name, names_a_secret
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.harmless.store_keys import is_store_command
 from policies.redact.rule import GUESS, SECRET, SHAPE, Rule
 from policies.redact.rules.arguments import is_login_word
+from policies.redact.rules.checks_around import is_netrc_password
+from policies.redact.rules.checks_format import basic_credentials
 from policies.redact.rules.grammar import PASSWORD_WORDS, TOKEN_WORDS
 from policies.redact.rules.samples import hexa, mix, upper
-from policies.redact.standins import placeholder
-from policies.redact.surroundings import is_store_command
 from policies.redact.values import (
+    is_generated_word,
     is_mixed_word,
     is_opaque,
+    is_pair_word,
+    is_password,
     is_user_pair,
-    key_name,
-    names_a_secret,
-    random_looking,
 )
 
 _MAX_BLOCK_CHARS: Final = 800
@@ -58,7 +62,6 @@ _FLAT_AFTER: Final = re.compile(rf"\f{_PAIR}value=\f(?P<secret>[^\f]{{4,2000}})"
 _FLAT_BEFORE: Final = re.compile(rf"(?:\A|\f)value=\f(?P<secret>[^\f]{{4,600}})\f{_PAIR}\Z")
 _SENSITIVE_CHARS: Final = 400
 _FLAT_CHARS: Final = 800
-
 
 # An output that is a list or an object: everything in it is meant.
 _FLAT_TYPE: Final = re.compile(r"\ftype=\f(?:object|list|map|set|tuple)\f")
@@ -189,7 +192,59 @@ _WORDS: Final = "|".join((
     r"x-honeycomb-team[=:][ ]?",
 ))  # fmt: skip
 
+
+def _chap(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The third word of each line under the heading."""
+    line = re.compile(
+        r"[\n][ \t]*[\"']?[^\s\"'#]{1,80}[\"']?[ \t]+[\"']?[^\s\"']{1,80}[\"']?[ \t]+[\"']?(?P<secret>[^\s\"']{3,256})"
+    )
+    for found in line.finditer(match.string, match.end(), match.end() + _MAX_BLOCK_CHARS):
+        if not placeholder(found[SECRET]):
+            yield found.span(SECRET)
+
+
 RULES: Final[tuple[Rule, ...]] = (
+    # Of clients and machines
+    Rule("netrc", "password", "a netrc entry",
+         r"(?:^|\s|\\{1,2}n)(?:login\s{1,4}[^\s]{1,64}\s{1,4}|user[ \t]{1,4}[^\s]{1,64}(?:\r?\n[ \t]{0,8}|\\{1,2}n))password\s", r"\s*(?P<secret>[^\s\"'`\\]{1,512})", check=is_netrc_password, caseless=True, fingerprint=False,
+         hits=("machine api.example.com login ci password YlLhlSwJ+f9", "account work\nuser anna\npassword starwars7769"), misses=("login user password required", "ALTER USER notifier6030 PASSWORD EXPIRE;")),
+    Rule("plist", "password", "a property list entry",
+         rf"<key>[^<]{{0,40}}(?P<key>(?:{PASSWORD_WORDS}|token|secret|api[-_]?key|passphrase)[^<]{{0,24}})</key>", r"(?:\s|\\{1,2}[nrt])*<(?:string|data)>\s*(?P<secret>[^<\f]{1,16384}?)\s*</", check=is_password, caseless=True, fingerprint=False, wide=r"<key>[^<]{0,160}</key>",
+         hits=("<key>Password</key>\n<string>YU^zhuwCEE9B!pyt5</string>",), misses=("<key>PasswordFile</key><string>x</string>",)),
+    Rule("pgpass", "password", "a line of a PostgreSQL password file",
+         r"[A-Za-z0-9.*_-]{1,128}:(?:5432|5433|6432|[*]):[A-Za-z0-9*_-]{1,64}:[A-Za-z0-9*_-]{1,64}:", r"(?P<secret>[^\s:\"']{3,256})(?=$|[\f\"'])", check=is_opaque, fingerprint=False,
+         hits=("db.example.com:5432:app:bob:T1gerX!9kk",), misses=("db:5432:app:bob:$PW",)),
+    Rule("gcp-key-id", "secret", "a client secret of an OAuth app file",
+         r"client_secret\\{0,3}[\"'][ ]?:[ ]?\\{0,3}[\"']", r"(?P<secret>[^\"'\\\f\n]{6,512})", check=is_opaque, hits=(f'"client_secret":"{mix(24)}"',)),
+    Rule("docker-auth", "docker-auth", "the auth entry of a registry",
+         r"(?:auth|_auth|identitytoken|registrytoken)\\{0,3}[\"']?[ \t]?[:=][ \t]?\\{0,3}[\"'\f]?", r"(?P<secret>[A-Za-z0-9+/]{8,16384}={0,2})(?![A-Za-z0-9+/(._-])", check=basic_credentials, caseless=True, rank=SHAPE,
+         hits=('{"auths": {"x": {"auth": "ZGVwbG95OjJQMnhPSmt1Wnc0"}}}', "//npm.example.com/:_auth=ZGVwbG95OjJQMnhPSmt1Wnc0"), misses=("auth=abcdefgh", "auth: required")),
+    Rule("network-config", "password", "a secret in the configuration of a router",
+         r"(?:(?:password|secret|key)[ ][05789][ ]|snmp-server[ ]community[ ]|(?:tacacs|radius)(?:-server)?[ ](?:[^\n\f]{1,60}?[ ])?key[ ](?:[0-9][ ])?|neighbor[ ][^ \n]{1,40}[ ]password[ ]|key-string[ ])", r"[\"']?(?P<secret>[^\s\"'`\f]{4,256})", check=is_mixed_word, fingerprint=False,
+         hits=("username bob password 7 3A014B995B23", "snmp-server community T1gerX9 RO", "tacacs-server key T1gerX9"), misses=("snmp-server community public RO", "the key 5 of")),
+    Rule("cookie-jar", "session-cookie", "a line of a cookie file",
+         r"\t(?:TRUE|FALSE)\t[^\t\n]{1,200}\t(?:TRUE|FALSE)\t[0-9]{1,12}\t[^\t\n]{1,128}\t", r"(?P<secret>[^\t\n]{8,4096})", rank=SHAPE,
+         hits=(f"x.org\tTRUE\t/\tTRUE\t0\tsessionid\t{mix(32)}",)),
+    Rule("cookie-object", "session-cookie", "a cookie that Ruby wrote down, as fastlane keeps a session",
+         r"ruby/object:HTTP::Cookie", r"[^!]{0,240}?value:[ ]?(?:![ ])?\\{0,3}[\"']?(?P<secret>(?:[^\s\"'\\\f]|\\(?![nrt\"'\\])){8,4096})", check=is_opaque, rank=SHAPE,
+         hits=(f"FASTLANE_SESSION='---\n- !ruby/object:HTTP::Cookie\n  name: DES5c1485\n  value: HSARMT{mix(60)}\n'", f"- !ruby/object:HTTP::Cookie\\n  name: myacinfo\\n  value: DAW{mix(60)}\\n  domain: h.example\\n"), misses=("- !ruby/object:HTTP::Cookie\n  name: x\n  value: ''\n",)),
+    Rule("conf-word", "password", "a word in quotes behind a word of a configuration",
+         r"(?:[:\s][ ]?PSK|(?:createUser|usmUser)[ ]\S{1,64}[ ](?:MD5|SHA(?:-?[0-9]{3})?)|[\"'][ ](?:AES|DES)(?:-?[0-9]{3})?|insecure-password|WIFI:[^\n\f]{0,100}?;P:)[ ]?", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{6,256}|[^\s\"'`;,\f\\]{6,256}))", check=is_generated_word, fingerprint=False, rank=GUESS,
+         hits=(': PSK "T1gerX!9kk"', 'createUser m SHA "T1gerX!9kk" AES "L1onY!8jj"', "WIFI:T:WPA;S:Home;P:T1gerX!9kk;;"), misses=("cipher AES-256-GCM", "mode AES GCM-SHA384_x1")),
+    Rule("vpn-inline", "password", "the login of a tunnel",
+         r"<auth-user-pass>(?:\s|\\{1,4}[rn]){1,4}[^\s\\]{1,64}(?:\s|\\{1,4}[rn])", r"(?:\s|\\{1,4}[rn]){0,4}(?P<secret>[^\s<\\]{3,256})", fingerprint=False, rank=SHAPE,
+         hits=("<auth-user-pass>\nbob\nT1gerX!9kk\n</auth-user-pass>",)),
+    # Of servers and systems
+    Rule("chap-secrets", "password", "a line of a file of logins",
+         r"#[ ]client[ \t]+server[ \t]+secret", "", parts=_chap, fingerprint=False,
+         hits=("# client  server  secret  IP addresses\n\"bob\"  *  \"T1gerX9\"  *",)),
+    Rule("sasl-passwd", "password", "a login for a relay",
+         r"\]:[0-9]{2,5}[ \t]+[^\s:\"']{1,80}:", r"(?P<secret>[^\s\"'`]{3,256})", check=is_user_pair, fingerprint=False,
+         hits=("[smtp.example.com]:587 bob@example.com:T1gerX9kk",), misses=("[::1]:587 bob:$PW",)),
+    Rule("conf-login", "password", "user:password as the value of a setting",
+         r"(?:(?:user|userpwd|credentials?|login|auth)[ ]?[=:][ ]?[\"']|user[._-]info[ ]?[=:][ ]?[\"']?|BUNDLE_[A-Z0-9_]{2,80}=[\"']?)[^\s:\"'`/\f,{}]{1,64}:", r"(?P<secret>[^\s\"'`\f]{6,512})(?=[\"'\f]|\s|$)", check=is_pair_word, caseless=True, fingerprint=False, rank=GUESS,
+         wide=r"(?:(?:user|userpwd|credentials?|login|auth)[ ]?[=:][ ]?[\"']|user[._-]info|bundle_[a-z0-9_]{2,80}=)[^\f\n]{1,80}:",
+         hits=('user = "etl:T1gerX9kk"', "schema.registry.basic.auth.user.info=K2:T1gerX9/kk"), misses=('user: "nobody:nogroup"', 'user="$U:$P"', "user = \"http://x/y\"")),
     Rule("conf-secret", "password", "a password behind a word of a configuration",
          rf"(?:{_WORDS})", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{4,256}|[^\s\"'`;,\f\\&]{4,2000}))", check=is_mixed_word, caseless=True, fingerprint=False, rank=GUESS,
          hits=("requirepass pebble183", "userlist x\n  user a insecure-password falcon-84", 'bob : EAP "Summer_32"', "PASSWORD elastic = T1gerX9kk", "REDISCLI_AUTH=Tiger407 redis-cli", "::add-mask::T1gerX9kk", "http://localhost:8000/?tkn=b1b56068-3f61-4ca8-a3dc-c5b54c414c3c"),
@@ -240,8 +295,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("snmp-community", "password", "the word that opens a network device",
          r"\br[ow]community6?[ ]", r"(?P<secret>[^\s\"'`\f]{5,64})", check=is_mixed_word, fingerprint=False, rank=GUESS,
          hits=("rocommunity lJ4wcd3Fky 10.0.0.0/8",), misses=("rocommunity public default", "rwcommunity private")),
-    Rule("slack-cookie", "slack-token", "a cookie of Slack with its signs", r"xoxd-", r"[A-Za-z0-9%+/=_-]{20,400}", rank=SHAPE,
-         hits=(f"d=xoxd-{mix(40)}%2B{mix(12)}%3D",)),
     Rule("sftp-user", "password", "user:password of a server that a container starts",
          r"(?:SFTP_USERS|FTP_USERS|SAMBA_USER|VPN_USERS?|MC_HOST_[a-z0-9]{1,20}|HTTP_USERS|BASIC_AUTH_USERS?|TRAEFIK_USERS?)[=:][ ]?[\"']?[A-Za-z0-9_.-]{1,64}[:;]", r"(?P<secret>[^\s\"'`:;,\f]{4,256})", check=is_user_pair, fingerprint=False,
          hits=("SFTP_USERS=bob:Tiger407:1001",), misses=("SFTP_USERS=bob:$PW:1001",)),

@@ -1,5 +1,6 @@
 """The pieces that rules about surroundings are made of: names, separators, values."""
 
+import re
 from typing import Final
 
 # Between a name and its value; ends at the sign itself so that stage 1 stops at the first proof.
@@ -114,3 +115,11 @@ SERVICES: Final = (
     r"|travis|travisci|twitch|twitter|upstage|upstash|vercel|virustotal|vultr|wakatime"
     r"|weatherstack|wandb|wiz|woocommerce|yandex|zai|zendesk|zoho)"
 )
+
+# Lines end with a newline or, inside of a quoted text, with the two characters that mean one.
+LINE_END: Final = re.compile(r"\r?\n|(?<!\\)\\{1,2}n")
+# The letters of keys and addresses of coins: none that looks like another.
+BASE58: Final = "[1-9A-HJ-NP-Za-km-z]"
+
+# Few of them and plain, so that both stages are through with them at once.
+NAMING_WORDS: Final = r"passw(?:or)?d|passphrase|passcode|passwort|kennwort|contrase(?:n|\x7f)a|senha|pwd|secret|token|credential"

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Final
 
 from policies.redact.rule import EDGE, GUESS, PROVIDER, Rule
-from policies.redact.rules.checks import not_words, private_and_mixed, three_kinds
+from policies.redact.rules.checks import private_and_mixed, three_kinds
+from policies.redact.rules.checks_around import not_words
 from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
 
 _ALL, _SIGNS, _HEX, _CAPITALS = "[A-Za-z0-9]", "[A-Za-z0-9_=-]", "[0-9a-fA-F]", "[A-Z0-9]"

@@ -5,14 +5,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from policies.redact.rule import EDGE, PROVIDER, SECRET, Check, Rule
-from policies.redact.rules.checks import base58check, not_words, three_kinds
+from policies.redact.rule import EDGE, GUESS, PROVIDER, SECRET, SHAPE, Check, Rule
+from policies.redact.rules.checks import three_kinds
+from policies.redact.rules.checks_around import not_words
+from policies.redact.rules.checks_format import base58check
+from policies.redact.rules.grammar import BASE58
 from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
+from policies.redact.values import is_opaque
 
 _ALL, _SIGNS, _HEX, _LOWER, _B64 = (
     "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-f]", "[a-z0-9]", "[A-Za-z0-9+/]",
 )  # fmt: skip
-_WIF: Final = "[1-9A-HJ-NP-Za-km-z]"
 _UUID: Final = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _CLOSED: Final = ")(?![A-Za-z0-9])"
 _FEW_RUNS, _MIXED_GROUPS = 3, 4
@@ -201,8 +204,26 @@ RULES: Final[tuple[Rule, ...]] = (
     _form("nextcloud-password", "[A-Za-z0-9]{5}(?:-[A-Za-z0-9]{5}){4}", _CLOSED, "Jwg1S-PN5Jj-IWPxx-yA40j-tT1Sv", "W269N-WFGWX-YVC9B-4J6C9-T83GX", check=_mixed_groups),
     # Coins and signed tokens
     _open("alchemy-key", "alcht_", _ALL, 28), _open("quicknode-key", "QN_", _HEX, 32), _form("tatum-key", "t-[0-9a-f]{24}-[0-9a-f]{24}", _CLOSED, f"t-{hexa(24)}-{hexa(24)}"), _exact("blockfrost-key", "(?:mainnet|preprod|preview|testnet)", _ALL, 32), _open("minisign-key", "RW(?:RTY0Iy|RCSwAA|QAAEIy)", _B64, 60), _open("sui-key", "suiprivkey1", _LOWER, 50), _open("aptos-key", "(?:ed25519|secp256k1)-priv-0x", _HEX, 60),
-    _form("stellar-seed", "S[A-D][A-Z2-7]{54}", _CLOSED, "SCZANGBA5YHTNYVVV4C3U252E2B6P6F5T3U6MM63WBSBZATAQI3EBTQ4", f"S{'A' * 20}{'B' * 35}", check=_stellar_seed), _form("tezos-key", f"(?:edsk|spsk|p2sk|edesk){_WIF}{{50}}", f"{_WIF}{{0,60}})(?![A-Za-z0-9])", f"edsk{_base58(50)}", check=three_kinds),
-    _form("eos-key", f"PVT_[KR]1_{_WIF}{{40}}", f"{_WIF}{{0,20}})", f"PVT_K1_{_base58(50)}"), _form("near-key", f"ed25519:(?P<secret>{_WIF}{{86}}", f"{_WIF}{{0,4}})(?![A-Za-z0-9])", f"ed25519:{_base58(87)}"),
-    _form("bip38-key", f"6P{_WIF}{{56}}", _CLOSED, "6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg", check=base58check), _open("lnd-macaroon", "0201036c6e64", _HEX, 60), _form("macaroon", "MDA[wxyz][A-Za-z0-9]{2}xvY2F0aW9uI[A-Za-z0-9+/_-]{40}", "[A-Za-z0-9+/=_-]{0,2000})", f"MDAxOGxvY2F0aW9uI{mix(120)}"),
+    _form("stellar-seed", "S[A-D][A-Z2-7]{54}", _CLOSED, "SCZANGBA5YHTNYVVV4C3U252E2B6P6F5T3U6MM63WBSBZATAQI3EBTQ4", f"S{'A' * 20}{'B' * 35}", check=_stellar_seed), _form("tezos-key", f"(?:edsk|spsk|p2sk|edesk){BASE58}{{50}}", f"{BASE58}{{0,60}})(?![A-Za-z0-9])", f"edsk{_base58(50)}", check=three_kinds),
+    _form("eos-key", f"PVT_[KR]1_{BASE58}{{40}}", f"{BASE58}{{0,20}})", f"PVT_K1_{_base58(50)}"), _form("near-key", f"ed25519:(?P<secret>{BASE58}{{86}}", f"{BASE58}{{0,4}})(?![A-Za-z0-9])", f"ed25519:{_base58(87)}"),
+    _form("bip38-key", f"6P{BASE58}{{56}}", _CLOSED, "6PRVWUbkzzsbcVac2qwfssoUJAN1Xhrg6bNk8J7Nzm5H7kxEbn2Nh2ZoGg", check=base58check), _open("lnd-macaroon", "0201036c6e64", _HEX, 60), _form("macaroon", "MDA[wxyz][A-Za-z0-9]{2}xvY2F0aW9uI[A-Za-z0-9+/_-]{40}", "[A-Za-z0-9+/=_-]{0,2000})", f"MDAxOGxvY2F0aW9uI{mix(120)}"),
     _form("paseto", r"v[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{40}", "[A-Za-z0-9_.-]{0,4096})", f"v4.local.{mix(120)}"), _form("paserk", r"k[1-4]\.(?:secret|local|secret-wrap|local-wrap|secret-pw|local-pw|seal)\.[A-Za-z0-9_.-]{32}", "[A-Za-z0-9_.-]{0,400})", f"k4.secret.{mix(86)}"),
+    # Seen among other letters too
+    Rule("django-secret", "secret", "a generated Django key", r"django-insecure-", r"[^\s\"'\f]{20,}", rank=SHAPE,
+         hits=("SECRET_KEY='django-insecure-jb%--m2rhe2g6x^qk59+)c1jyls9*c4r'",)),
+    Rule("twilio-token", "secret", "a Twilio token beside its account",
+         r"AC[0-9a-f]{32}:", r"(?P<secret>[0-9a-f]{32})", rank=SHAPE, hits=(f"curl -u AC{hexa(32)}:{hexa(32)} https://x",)),
+    Rule("nkey-seed", "private-key", "the seed of a NATS key", rf"{EDGE}(?P<secret>S[UANOCX][A-Z2-7]{{56}}", r")(?![A-Z2-7])", rank=SHAPE,
+         hits=("use SU" + "QK2M4X3V5B6N2C6Z5L7PDFGHJTRW" * 2,)),
+    Rule("license-pair", "secret", "a license of two short halves",
+         r"(?:_KEY|__COM|contribsys\.com|SIDEKIQ[A-Z_]{0,20})[=: \f][\"']?(?P<secret>[0-9a-f]{8}:[0-9a-f]{8}", r")(?![0-9a-f:])", check=is_opaque, caseless=True, rank=GUESS,
+         hits=(f"SIDEKIQ_PRO_KEY={hexa(8)}:{hexa(16)[8:]}",), misses=("a_key=00000000:00000000",)),
+    Rule("slack-cookie", "slack-token", "a cookie of Slack with its signs", r"xoxd-", r"[A-Za-z0-9%+/=_-]{20,400}", rank=SHAPE,
+         hits=(f"d=xoxd-{mix(40)}%2B{mix(12)}%3D",)),
+    Rule("oauth-word", "secret", "a word of 30 letters that opens a chat",
+         r"(?:^|[^A-Za-z])oauth:(?P<secret>[a-z0-9]{30}", r")(?![A-Za-z0-9])", check=lambda match: bool(re.search("[0-9]", match[SECRET])), rank=GUESS,
+         hits=(f"NICK bob PASS oauth:{hexa(32)[:30]}", f"/tmp/oauth:{hexa(32)[:30]}.lock"), misses=("oauth:authorizationcodegrantflows",)),
+    Rule("fcm-legacy-key", "fcm-key", "a key of a service that sends to telephones",
+         r"AAAA[A-Za-z0-9_-]{7}:APA91", r"[A-Za-z0-9_-]{60,400}", rank=SHAPE,
+         hits=(f"use AAAA{mix(7)}:APA91b{mix(134)} now", f"/tmp/AAAA{mix(7)}:APA91b{mix(134)}.lock")),
 )  # fmt: skip

@@ -1,9 +1,11 @@
 """Private keys in armour, whole or half: their lines are secrets wherever the text is cut."""
 
+import base64
 from typing import Final
 
 from policies.redact.rule import SHAPE, Rule
-from policies.redact.rules.checks import body_before, is_key_body
+from policies.redact.rules.checks_format import body_before, is_key_body, prefixed_body, whole_blob
+from policies.redact.rules.samples import mix
 
 # A line of the body, with what escaping or quoting puts between lines.
 _BREAK = r"(?:\s|\\{1,4}[nrt]|\\\s|[\"',+>|\x7f]|<br>|\^M\$?|[$^](?=\r?\n))"
@@ -14,6 +16,11 @@ _KIND = r"(?:(?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?|OpenVPN[ ]Stat
 
 _FAKE: Final = "MIIEpAIBAAKCAQEAvXLjvsJUsV2sskAYgXp07QROG"
 _PUBLIC: Final = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAvXLj"
+
+# The first words of a key in armour, in base64 at its three alignments.
+_ARMOUR: Final = r"(?:UFJJVkFURSBLRVkt|QUklWQVRFIEtFWS|BSSVZBVEUgS0VZLS)"
+
+_CODED: Final = base64.b64encode(b"-----BEGIN RSA PRIVATE KEY-----\n" + mix(120).encode()).decode()
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule("pem-begin", "private-key", "a private key from its first line on",
@@ -27,4 +34,10 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"Private-Lines: 8\n{_FAKE}",)),
     Rule("pem-end", "private-key", "a private key up to its last line",
          rf"-{{4,5}}END[ ]{_KIND}-{{4,5}}", "", parts=body_before, rank=SHAPE, hits=(f"{_FAKE}\n-----END RSA PRIVATE KEY-----",)),
+    Rule("armour-in-base64", "private-key", "base64 of a private key in armour",
+         rf"{_ARMOUR}", r"[A-Za-z0-9+/-]{0,16384}={0,2}", parts=whole_blob, rank=SHAPE,
+         hits=(f"client-key-data: {_CODED}",), misses=("UFJJVkFUR",)),
+    Rule("pem-prefixed", "private-key", "a private key of which each line has a log's prefix",
+         r"-{5}BEGIN[ ](?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?-{5}", "", parts=prefixed_body, rank=SHAPE,
+         hits=(f"k[1]: -----BEGIN PRIVATE KEY-----\nk[1]: {mix(64)}\nk[1]: {mix(40)}\nk[1]: -----END PRIVATE KEY-----",)),
 )  # fmt: skip

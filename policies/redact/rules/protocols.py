@@ -1,41 +1,37 @@
-"""Secrets in the words of protocols, query languages and file formats."""
+"""Secrets in the words of protocols, query languages and markup."""
 
-import base64
+import re
+from collections.abc import Iterator
 from typing import Final
 
-from policies.redact.rule import EDGE, GUESS, SHAPE, Rule
-from policies.redact.rules.checks import (
-    beside_a_key_type,
-    is_element,
-    is_hidden_key,
-    is_hook_id,
-    is_pair_value,
-    is_protocol_word,
-    is_sql_credential,
-    prefixed_body,
-    three_kinds,
-    userinfo,
-    whole_blob,
-)
-from policies.redact.rules.grammar import ANY_NAME, PASSWORD_WORDS, SCHEME, TOKEN_WORDS
-from policies.redact.rules.samples import hexa, mix, uuid
-from policies.redact.values import (
-    is_generated_word,
-    is_mixed,
-    is_mixed_word,
-    is_opaque,
-    is_password,
-)
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.rule import GUESS, SHAPE, Rule
+from policies.redact.rules.checks import is_protocol_word, three_kinds
+from policies.redact.rules.checks_around import is_element, is_sql_credential, is_subprotocol
+from policies.redact.rules.checks_format import beside_a_key_type
+from policies.redact.rules.grammar import ANY_NAME, PASSWORD_WORDS, TOKEN_WORDS
+from policies.redact.rules.samples import hexa, mix
+from policies.redact.values import is_generated_word, is_mixed_word, is_opaque, is_password
 
 _WORD = r"(?P<secret>[^\s\"'`,;<>\f]{4,512})"
 _QUOTED = r"[NnEe]?\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){3,512})"
-# The first words of a key in armour, in base64 at its three alignments.
-_ARMOUR: Final = r"(?:UFJJVkFURSBLRVkt|QUklWQVRFIEtFWS|BSSVZBVEUgS0VZLS)"
 
-_CODED: Final = base64.b64encode(b"-----BEGIN RSA PRIVATE KEY-----\n" + mix(120).encode()).decode()
+_USERINFO: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}:([^\s\"'`@/\f]{1,128})")
+
+
+def _before(match: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The password of the user that stands before the match."""
+    first = max(0, match.start() - 200)
+    for found in _USERINFO.finditer(match.string, first, match.start()):
+        if found.end() == match.start() and not placeholder(found[1]):
+            yield found.span(1)
+
 
 RULES: Final[tuple[Rule, ...]] = (
     # Databases
+    Rule("sql-password", "password", "the password of a database user",
+         r"identified[ ](?:with[ ][\"'`]?\w{1,40}[\"'`]?[ ])?(?:by|as)[ ](?:password[ ]|values[ ])?", r"\\{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'\\;]{3,256}))", check=is_opaque, caseless=True, fingerprint=False,
+         hits=("GRANT ALL ON x TO 'bob' IDENTIFIED BY 't4bl3!Row'", "CREATE USER b IDENTIFIED WITH sha2 BY 't4bl3!Row'"), misses=("IDENTIFIED BY '$PW'", "identified by the")),
     Rule("sql-password-for", "password", "SET PASSWORD FOR someone",
          r"password[ ]for[ ][^\n=]{1,80}=[ ]?(?:password\()?", r"[ ]?" + _QUOTED, check=is_opaque, caseless=True, fingerprint=False,
          hits=("SET PASSWORD FOR 'root'@'localhost' = 'T1gerX!9kk'", "set password for bob = PASSWORD('T1gerX!9kk')"), misses=("SET PASSWORD FOR bob = '$PW'",)),
@@ -45,13 +41,16 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("sql-by-password", "password", "ENCRYPTION BY PASSWORD, PRAGMA key and the like",
          r"(?:(?:en|de)cryption[ ]by[ ]password|pragma[ ](?:re)?key|pgp_sym_(?:en|de)crypt\([^,\n]{1,200},)[ ]{0,2}=?[ ]?", r"[ ]?(?:\"x)?" + _QUOTED, check=is_opaque, caseless=True, fingerprint=False,
          hits=("CREATE MASTER KEY ENCRYPTION BY PASSWORD = 'T1gerX!9kk'", "PRAGMA key = 'T1gerX!9kk';", "select pgp_sym_decrypt(x, 'T1gerX!9kk')"), misses=("PRAGMA key = '$K'",)),
+    Rule("go-dsn", "password", "user:password before a network in brackets, as Go's drivers take it",
+         r"@(?:tcp|unix|cloudsql)\(", "", parts=_before, fingerprint=False,
+         hits=("app:raspberry-99@tcp(10.0.0.9:3306)/shop",), misses=("app:$PW@tcp(10.0.0.9:3306)/shop", "app@tcp(db)/x")),
     Rule("redis-auth", "password", "what a client of Redis sends to be let in",
          r"(?:^|[^A-Za-z_-])(?:AUTH[ ](?:[A-Za-z0-9_.-]{1,32}[ ])?|(?:CONFIG[ ]SET[ ])?(?:requirepass|masterauth|sentinel[ ]auth-pass[ ]\S{1,32})[ ])", r"[\"']?(?!SHA|MD5)(?P<secret>[^\s\"'`,;<>\f]{5,512})", check=is_generated_word, fingerprint=False, rank=GUESS,
          hits=("AUTH default T1gerX!9kk", "CONFIG SET requirepass T1gerX!9kk", "requirepass T1gerX!9kk"), misses=("AUTH PLAIN LOGIN XOAUTH2", "requirepass foobared", "AUTH SHA256:x")),
     Rule("redis-acl", "password", "a password in an access list of Redis",
          r"ACL[ ]SETUSER[ ]\S{1,64}[ ][^\n>]{0,80}>", _WORD, caseless=True, check=is_opaque, fingerprint=False,
          hits=("ACL SETUSER bob on >T1gerX!9kk ~*",), misses=("ACL SETUSER bob on >$PW",)),
-    # Mail, files, chat
+    # Mail, files, names
     Rule("mail-auth", "authorization", "credentials of a mail protocol",
          r"AUTH(?:ENTICATE)?[ ](?:PLAIN|LOGIN|XOAUTH2|OAUTHBEARER|CRAM-MD5)[ ]", r"(?P<secret>[A-Za-z0-9+/]{8,4096}={0,2})(?![A-Za-z0-9])", check=is_mixed_word, caseless=True, rank=SHAPE,
          hits=("C: AUTH PLAIN AGJvYgBUMWdlclghOWtr",), misses=("250 AUTH PLAIN LOGIN", "AUTH PLAIN LOGIN CRAM-MD5")),
@@ -61,96 +60,34 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("pass-command", "password", "PASS, as FTP, POP3 and IRC take it",
          r"(?:^|[>:][ ]|\\n|[/\f\"']|USER[ ][^\s]{1,64}[ ])(?:PASS|IDENTIFY|NICKSERV[ ]IDENTIFY)[ ]", r"[\"']?(?P<secret>[^\s\"'\f\\]{6,256})\\{0,3}[\"']?[ \r]{0,2}\\{0,3}[\"']?(?=$|\f|[\]},]|\\{1,4}[rn]|[.][a-z])", check=is_protocol_word, fingerprint=False,
          hits=("PASS T1gerX!9kk", "> PASS T1gerX!9kk", "USER bob\nPASS T1gerX!9kk\n"), misses=("PASS src/a1.test.ts", "PASS TestFoo1 (0.01s)", "331 Password required for bob", "PASS test_a1.py")),
+    Rule("protocol-pass", "password", "what a client of FTP, POP3 or Redis says to be let in",
+         r"(?:(?:FTP|POP3?|SFTP)[^\n\f]{0,40}?[ ]PASS|AUTH[ ]default)[ ]", r"(?P<secret>[^\s\"'`,;<>\\\f]{5,256})(?=[ ]*(?:$|[\f\"'\\]))", check=is_mixed_word, fingerprint=False, rank=GUESS,
+         hits=("length 30: FTP: PASS Welcome_1573", "127.0.0.1:6379> AUTH default football1012"), misses=("FTP: PASS required", "PASS test_a1.py", "FTP: PASS")),
+    Rule("tsig", "secret", "a key of a name server", r"(?:hmac-(?:md5|sha(?:1|224|256|384|512))):[A-Za-z0-9._-]{1,64}:", r"(?P<secret>[A-Za-z0-9+/]{16,200}={0,2})", caseless=True, rank=SHAPE,
+         hits=(f"nsupdate -y hmac-sha256:k:{mix(43)}=",)),
     # Markup
+    Rule("xml-element", "password", "an XML element named after a password",
+         rf"<(?:[a-z0-9]{{1,20}}:)?(?P<key>(?:{PASSWORD_WORDS}|token|secret|apikey|pass(?=>|[ ]enc)))(?:(?:[ ]encoding=[\"'][a-z0-9]{{1,9}}[\"'])?>|[ ]value=[\"'])", r"(?P<secret>[^<\f\"']{3,16384})(?:</|[\"'])", check=is_password, caseless=True, fingerprint=False, wide=r"<[^<>\n/]{1,120}(?:>|=[\"'])",
+         hits=("<server><password>Zx81kk2!q</password></server>",), misses=("<password>${env.PW}</password>",)),
     Rule("xml-named", "secret", "an element whose name ends in a word for a secret",
          rf"(?:<|&lt;)(?:[A-Za-z0-9]{{1,20}}:)?(?:[a-z]{{1,24}}[ ](?:[^<>\n]{{0,80}}[ ])?(?:key|name|id)=[\"'])?(?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|[._]pass))[\"']?(?:[ ][^<>\n]{{1,300}})?(?:>|&gt;)", r"(?P<secret>[^<>&\f]{3,16384})(?:</|&lt;/)", check=is_element, caseless=True, wide=r"(?:<|&lt;)[^<>\n]{1,400}(?:>|&gt;)",
          hits=(f"<clientSecret>{mix(32)}</clientSecret>", '<entry key="db.password">T1gerX!9kk</entry>', f'<string name="api_key">{mix(30)}</string>', '<wsse:Password Type="#PasswordText">T1gerX!9kk</wsse:Password>', "&lt;password&gt;T1gerX!9kk&lt;/password&gt;"),
          misses=("<password>${env.PW}</password>", "<PasswordPolicy>strict</PasswordPolicy>", "<tokenType>bearer</tokenType>", "<label>Password</label>", '<string name="login_password">Passwort</string>')),
-    Rule("network-config", "password", "a secret in the configuration of a router",
-         r"(?:(?:password|secret|key)[ ][05789][ ]|snmp-server[ ]community[ ]|(?:tacacs|radius)(?:-server)?[ ](?:[^\n\f]{1,60}?[ ])?key[ ](?:[0-9][ ])?|neighbor[ ][^ \n]{1,40}[ ]password[ ]|key-string[ ])", r"[\"']?(?P<secret>[^\s\"'`\f]{4,256})", check=is_mixed_word, fingerprint=False,
-         hits=("username bob password 7 3A014B995B23", "snmp-server community T1gerX9 RO", "tacacs-server key T1gerX9"), misses=("snmp-server community public RO", "the key 5 of")),
-    Rule("argument-pair", "secret", "a name and its value as two arguments of a call",
-         rf"[(,\[{{][ ]?(?:<<)?[bBuU]?\\{{0,3}}[\"'](?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}|authorization|_pass)[A-Za-z0-9_]{{0,12}})\\{{0,3}}[\"'](?:>>)?[ ]?,[ ]?", rf"(?:<<)?[NnbBrRuU@]?\\{{0,3}}(?P<quote>[\"'])(?:{SCHEME}[ ])?" r"(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){6,4096})", check=is_pair_value, caseless=True, rank=GUESS,
-         wide=rf"[(,\[{{][ ]?(?:<<)?[bu]?\\{{0,3}}[\"']{ANY_NAME}\\{{0,3}}[\"'](?:>>)?[ ]?,",
-         hits=("define('DB_PASSWORD', 'T1gerX!9kk');", f'os.environ.setdefault("API_TOKEN", "{mix(30)}")', f"req.setHeader('X-Auth-Token', '{mix(24)}')", f"[(b'api-key', b'{hexa(32)}')]", f'[{{<<"x-api-key">>, <<"{mix(32)}">>}}]'),
-         misses=("[(b'api-key', b'[secure]')]", "f('password', 'required')", "choice('token', 'refresh_token')", "t('reset_password', 'Reset your password')", 'getenv("TOKEN", "")')),
-    # Shapes
-    Rule("password-hash", "password-hash", "a hashed password, which can be tried out offline",
-         r"\$(?:apr1|[1567y]|2[abxy]|gy|sha1|md5|argon2(?:id|i|d))\$", r"[./A-Za-z0-9$=,+-]{20,400}", rank=SHAPE, fingerprint=False,
-         hits=(f"root:$6${mix(16)}${mix(86)}:19000:0:99999:7:::", f"bob:$apr1${mix(8)}${mix(22)}", f"password_hash=$2b$12${mix(53)}"), misses=("cut -f $1$2",)),
-    Rule("django-hash", "password-hash", "a hashed password of a web framework",
-         r"(?:pbkdf2_sha(?:1|256|512)|pbkdf2:sha(?:1|256|512)(?::[0-9]{1,8})?|scrypt(?::[0-9]{1,8}){0,3}|bcrypt_sha256)\$", r"[./A-Za-z0-9$=,+-]{20,400}", rank=SHAPE, fingerprint=False,
-         hits=(f"pbkdf2_sha256$600000${mix(22)}${mix(43)}",), misses=("pbkdf2_sha256$600000",)),
-    Rule("ldap-hash", "password-hash", "a hashed password of a directory",
-         r"\{(?:S?SHA(?:256|384|512)?|SMD5|MD5|CRYPT|PBKDF2[A-Z0-9-]{0,10})\}", r"[./A-Za-z0-9$=+]{16,400}", rank=SHAPE, fingerprint=False,
-         hits=(f"userPassword: {{SSHA}}{mix(32)}",), misses=("{MD5}",)),
-    Rule("armour-in-base64", "private-key", "base64 of a private key in armour",
-         rf"{_ARMOUR}", r"[A-Za-z0-9+/-]{0,16384}={0,2}", parts=whole_blob, rank=SHAPE,
-         hits=(f"client-key-data: {_CODED}",), misses=("UFJJVkFUR",)),
-    Rule("pem-prefixed", "private-key", "a private key of which each line has a log's prefix",
-         r"-{5}BEGIN[ ](?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?-{5}", "", parts=prefixed_body, rank=SHAPE,
-         hits=(f"k[1]: -----BEGIN PRIVATE KEY-----\nk[1]: {mix(64)}\nk[1]: {mix(40)}\nk[1]: -----END PRIVATE KEY-----",)),
+    # Web
+    Rule("k8s-websocket", "secret", "a bearer token in the name of a protocol",
+         r"(?:base64url\.bearer\.authorization\.k8s\.io\.|(?:^|[\s\"',/\f:])(?:bearer|(?:access|id|auth)?[_-]?token|auth(?:orization)?|jwt)(?:[.-]|,[ ]))", r"(?P<secret>[A-Za-z0-9_-]{16,16384})", check=is_subprotocol, caseless=True, rank=SHAPE,
+         hits=(f"Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.{mix(40)}", f"Sec-WebSocket-Protocol: graphql-ws, bearer.{mix(43)}"), misses=("Sec-WebSocket-Protocol: bearer.authorization, binary.k8s.io", "token, base64UrlEncodeSha256Digest")),
     Rule("jwk-private", "private-key", "the private number of a JSON web key",
          r"(?:[\"'\f{,]|[ ])(?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']?[ ]?[:=][ ]?(?:\f|\\{0,3}[\"'])(?P<secret>[A-Za-z0-9_-]{22}", r"[A-Za-z0-9_-]{0,2000})", check=beside_a_key_type, rank=SHAPE,
          hits=(f'{{"kty":"EC","crv":"P-256","x":"{mix(43)}","d":"{mix(43)}"}}', f"kty=\foct\fk=\f{mix(43)}\f"), misses=(f'{{"d":"{mix(43)}"}}',)),
-    # Addresses
-    Rule("bare-userinfo", "password", "user:password@host without a scheme",
-         r"(?:^|[\s\"'=/\f(])[A-Za-z0-9_.+-]{1,64}:[^\s:/@\"'`\f<>]{5}[^\s:/@\"'`\f<>]{0,128}@", r"(?!sha256)(?:(?:tcp|unix)\(|[A-Za-z0-9][A-Za-z0-9.-]*)", parts=userinfo, fingerprint=False, rank=GUESS,
-         hits=("DSN=user:T1gerX!9kk@tcp(10.0.0.5:3306)/db", "psexec.py CORP/bob:T1gerX!9kk@10.0.0.5"), misses=("npm:string-width@4.2.3", "nginx:1.25.3-alpine@sha256:abc", "git@github.com:acme/x1@v2", "a:b@c")),
-    Rule("webhook-path", "webhook", "an address that whoever knows it may post to",
-         r"(?:hooks\.zapier\.com/hooks/(?:catch|standard)/|maker\.ifttt\.com/trigger/[^/\s]{1,64}/(?:json/)?with/key/|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|hc-ping\.com/|events\.pagerduty\.com/(?:integration/|x-ere/)|hooks?(?:\.[a-z0-9-]{1,20})?\.(?:make|integromat|celonis)\.com/|outlook\.office(?:365)?\.com/webhook/|api\.opsgenie\.com/v1/json/[^?\s]{1,40}\?apikey=|discord(?:app)?\.com/api/webhooks/[0-9]{10,24}/|chat\.googleapis\.com/v1/spaces/[^/\s]{1,40}/messages\?key=|insights-collector\.newrelic\.com/v1/accounts/|webhooks\.mongodb-stitch\.com/|hooks\.airtable\.com/workflows/v1/genericWebhook/|(?:uptime\.betterstack|betteruptime)\.com/api/v1/heartbeat/|cronitor\.link/p/|heartbeat\.uptimerobot\.com/|nosnch\.in/|api\.day\.app/|sctapi\.ftqq\.com/|hook\.notify17\.net/api/raw/|webhook\.site/|kolkrabbi\.heroku\.com/hooks/|alert\.victorops\.com/integrations/[a-z]{1,20}/[0-9]{1,12}/alert/|api\.squadcast\.com/v[0-9]/incidents/[a-z-]{1,40}/|webhook\.office\.com/webhookb2/)", r"(?P<secret>[A-Za-z0-9@/_-]{6,400})", check=is_opaque, rank=SHAPE,
-         hits=("https://hooks.zapier.com/hooks/catch/7526747/59j9wbb/", f"https://open.feishu.cn/open-apis/bot/v2/hook/{uuid()}"), misses=("https://hooks.zapier.com/",)),
-    Rule("hook-path", "webhook", "a generated part of the path of a hook",
-         r"/(?:web)?hooks?/(?:[a-z0-9_-]{1,24}/){0,3}(?P<secret>[A-Za-z0-9_-]{20}", r"[A-Za-z0-9_-]{0,200})(?![A-Za-z0-9_-])", check=is_hook_id, caseless=True, rank=GUESS,
-         hits=(f"https://chat.example.com/hooks/{mix(26)}",), misses=("/repo/.git/hooks/pre-commit-checks-for-everything", f"https://api.example.com/hooks/{uuid()}")),
-    Rule("hook-id", "webhook", "an id in a path that whoever knows it may call",
-         r"(?:/webhook(?:-test|-waiting)?/|/api/stacks/webhooks/|/ping/|/api/push/|/private-|/owa/calendar/[^/\s]{1,120}/)", r"(?P<secret>(?:(?<=/)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=webhook/)[0-9a-f]{32,64}|(?<=/private-)[0-9a-f]{32}|[0-9a-f]{32}[0-9]{8,24}(?=/calendar)|(?<=/push/)[A-Za-z0-9]{10,32}(?=\?(?:status|msg|ping)=)))(?![A-Za-z0-9-])", rank=SHAPE,
-         hits=(f"https://n8n.example.com/webhook/{uuid()}", f"https://ha.example.com/api/webhook/{hexa(64)}", f"https://hc.example.com/ping/{uuid()}/fail", f"https://cal.example.com/ical/me%40example.com/private-{hexa(32)}/basic.ics", f"https://kuma.example.com/api/push/{mix(10)}?status=up"),
-         misses=(f"https://api.example.com/webhooks/{uuid()}", "https://x.example/ping/host1", "/private-key/basic.ics", "https://x.example/api/push/notifications")),
-    Rule("deploy-hook", "webhook", "an address that starts a build or takes in logs",
-         r"(?:api\.netlify\.com/build_hooks/|api\.vercel\.com/v1/integrations/deploy/[A-Za-z0-9_]{1,40}/|api\.render\.com/deploy/[a-z0-9-]{1,40}\?key=|logs\.[a-z0-9-]{1,20}(?:hq)?\.(?:com|eu)/v1/input/|loggly\.com/(?:inputs|bulk)/|collector\.solarwinds\.com/v1/log/|collectors\.[a-z0-9.]{0,8}sumologic\.com/receiver/v1/http/|/deploy_hooks/|/build/v1/source/[0-9a-f-]{36}/trigger/|webhook\.buildkite\.com/deliver/|hooks\.bitrise\.io/h/[a-z]{1,12}/|api\.codemagic\.io/hooks/|webhooks\.workato\.com/webhooks/rest/|hooks\.torq\.io/v1/webhooks/|/webhook-triggers/[0-9]{1,12}/|\.tines\.com/webhook/|registry\.terraform\.io/t/|hooks?\.[a-z0-9.-]{1,60}/(?:hooks?|catch|services|workflows|triggers)/)", r"(?:catch/)?(?:[0-9]{4,12}/)?(?!catch/)(?P<secret>[A-Za-z0-9/_=-]{6,200})", check=is_opaque, rank=SHAPE,
-         hits=(f"https://api.netlify.com/build_hooks/{hexa(24)}", f"https://api.example.com/pages/webhooks/deploy_hooks/{uuid()}", f"https://logs-01.loggly.com/inputs/{uuid()}/tag/x"), misses=("https://api.netlify.com/build_hooks/",)),
-    Rule("aws-pair", "secret", "a secret key beside its id",
-         r"(?:AKIA|ASIA)[A-Z0-9]{16}[\"']?(?:[ ]{0,2}[,:;|\t \f]|\\{1,2}t)", r"(?:[ \f|\t]|\\{1,2}t){0,4}(?:[\"']?(?:20[0-9]{2}-[0-9T:.+Z-]{6,30}|(?:Ina|A)ctive)[\"']?(?:[ ,:;|\t\f]|\\{1,2}t){1,6}){0,2}[\"']?(?P<secret>[A-Za-z0-9/+]{38,40})(?![A-Za-z0-9/+=])", check=is_mixed, rank=SHAPE,
-         hits=(f"bob,,AKIA{'Q7K2M4X3V5B6N2C6'},{mix(40)}", f"ACCESSKEY\tAKIA{'Q7K2M4X3V5B6N2C6'}\t2025-11-29T10:22:31+00:00\t{mix(40)}\tActive"), misses=("AKIA,eu-west-1",)),
     Rule("saml", "authorization", "an assertion of a single sign-on",
          r"(?:SAMLResponse|SAMLart|wresult|id_token_hint)(?:=|%3D|\\{0,3}[\"']?[ ]?:)", r"[ ]?\\{0,3}[\"'\f]?(?P<secret>[A-Za-z0-9+/=%._-]{20,65536})", rank=SHAPE,
          hits=(f"SAMLResponse={mix(80)}",)),
     Rule("token-part", "secret", "one of several tokens that are told together",
          r"(?:^|[^A-Za-z0-9_.-])(?:access|refresh|bearer|jwt|tok|sess)(?:[\"'][ ]?:|=)", r"[ ]?[bB]?\\{0,3}(?:[\"'\f])(?P<secret>[A-Za-z0-9_.~+/-]{24,4096})", check=three_kinds, rank=GUESS,
          hits=(f"Token(access='{mix(40)}', refresh='{mix(40)}')",), misses=("id='aSimpleIdentifierOfSomething'", f"id='{hexa(40)}'")),
-    Rule("cookie-jar", "session-cookie", "a line of a cookie file",
-         r"\t(?:TRUE|FALSE)\t[^\t\n]{1,200}\t(?:TRUE|FALSE)\t[0-9]{1,12}\t[^\t\n]{1,128}\t", r"(?P<secret>[^\t\n]{8,4096})", rank=SHAPE,
-         hits=(f"x.org\tTRUE\t/\tTRUE\t0\tsessionid\t{mix(32)}",)),
-    Rule("cookie-object", "session-cookie", "a cookie that Ruby wrote down, as fastlane keeps a session",
-         r"ruby/object:HTTP::Cookie", r"[^!]{0,240}?value:[ ]?(?:![ ])?\\{0,3}[\"']?(?P<secret>(?:[^\s\"'\\\f]|\\(?![nrt\"'\\])){8,4096})", check=is_opaque, rank=SHAPE,
-         hits=(f"FASTLANE_SESSION='---\n- !ruby/object:HTTP::Cookie\n  name: DES5c1485\n  value: HSARMT{mix(60)}\n'", f"- !ruby/object:HTTP::Cookie\\n  name: myacinfo\\n  value: DAW{mix(60)}\\n  domain: h.example\\n"), misses=("- !ruby/object:HTTP::Cookie\n  name: x\n  value: ''\n",)),
     Rule("form-part", "secret", "a part of a form",
          rf"name=\\{{0,3}}[\"'](?P<key>[A-Za-z0-9_.-]{{0,40}}(?:{PASSWORD_WORDS}|{TOKEN_WORDS}))\\{{0,3}}[\"'](?:[\r\n]|\\{{1,4}}[rn])", r"(?:[\r\n ]|\\{1,4}[rn]){0,6}(?P<secret>[^\r\n\\\f]{3,4096})", check=is_password, caseless=True,
          wide=rf"name=\\{{0,3}}[\"']{ANY_NAME}\\{{0,3}}[\"'](?:[\r\n]|\\{{1,4}}[rn])",
          hits=('Content-Disposition: form-data; name="password"\r\n\r\nT1gerX!9kk',), misses=('name="password"\n\n$PW',)),
-    Rule("setter-call", "secret", "the argument of a function that takes a secret",
-         rf"(?P<key>[A-Za-z0-9_]{{0,40}}(?:{PASSWORD_WORDS}|secret|token|api_?key))[({{][ ]?", r"[NnbBrR@]?\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\n\f\\]){6,4096})", check=is_pair_value, caseless=True, rank=GUESS,
-         hits=("u.set_password('T1gerX!9kk')", "SET PASSWORD = PASSWORD('T1gerX!9kk');"), misses=("getToken('refresh')", "get_secret('prod/db-1')", "t.token('abc')")),
-    Rule("conf-word", "password", "a word in quotes behind a word of a configuration",
-         r"(?:[:\s][ ]?PSK|(?:createUser|usmUser)[ ]\S{1,64}[ ](?:MD5|SHA(?:-?[0-9]{3})?)|[\"'][ ](?:AES|DES)(?:-?[0-9]{3})?|insecure-password|WIFI:[^\n\f]{0,100}?;P:)[ ]?", r"(?P<quote>\\{0,3}[\"'])?(?P<secret>(?(quote)[^\"'\n\f\\]{6,256}|[^\s\"'`;,\f\\]{6,256}))", check=is_generated_word, fingerprint=False, rank=GUESS,
-         hits=(': PSK "T1gerX!9kk"', 'createUser m SHA "T1gerX!9kk" AES "L1onY!8jj"', "WIFI:T:WPA;S:Home;P:T1gerX!9kk;;"), misses=("cipher AES-256-GCM", "mode AES GCM-SHA384_x1")),
-    Rule("vpn-inline", "password", "the login of a tunnel",
-         r"<auth-user-pass>(?:\s|\\{1,4}[rn]){1,4}[^\s\\]{1,64}(?:\s|\\{1,4}[rn])", r"(?:\s|\\{1,4}[rn]){0,4}(?P<secret>[^\s<\\]{3,256})", fingerprint=False, rank=SHAPE,
-         hits=("<auth-user-pass>\nbob\nT1gerX!9kk\n</auth-user-pass>",)),
-    Rule("nkey-seed", "private-key", "the seed of a NATS key", rf"{EDGE}(?P<secret>S[UANOCX][A-Z2-7]{{56}}", r")(?![A-Z2-7])", rank=SHAPE,
-         hits=("use SU" + "QK2M4X3V5B6N2C6Z5L7PDFGHJTRW" * 2,)),
-    Rule("tsig", "secret", "a key of a name server", r"(?:hmac-(?:md5|sha(?:1|224|256|384|512))):[A-Za-z0-9._-]{1,64}:", r"(?P<secret>[A-Za-z0-9+/]{16,200}={0,2})", caseless=True, rank=SHAPE,
-         hits=(f"nsupdate -y hmac-sha256:k:{mix(43)}=",)),
-    # Names in capitals
-    Rule("env-key", "secret", "a generated value behind a variable that ends in _KEY, _PAT or _AUTH",
-         r"(?:^|[^A-Za-z0-9_])(?P<key>[A-Z][A-Z0-9_]{1,40}_(?:KEY|PAT|AUTH|SIG|CRED|CREDS|LOGIN|JWT|COOKIE|SESSION|DSN)(?:_[A-Za-z0-9]{1,20})?)(?:[\"'][ ]?:|=|:)", r"[ ]?(?:\f|\\{0,3}[\"'])?(?:[A-Za-z0-9_.-]{1,32}:(?=[^/])|neo4j/)?(?P<secret>[A-Za-z0-9+/=_.~!#%^*-]{10,4096})", check=is_hidden_key, rank=GUESS,
-         hits=(f"KAGGLE_KEY={hexa(32)}", "AZURE_DEVOPS_EXT_PAT=jcgly5qec8xvuujq83ztombnztwqpos5", "REGISTRY_CREDS=bob:T1gerX!9kk"),
-         misses=(f"GPG_KEY={hexa(40).upper()}", f"CACHE_KEY=v2-{hexa(40)}", "SORT_KEY=2026#01", "API_KEY=$KEY", "NODE_AUTH=basic-authentication")),
-    Rule("flag-key", "secret", "a generated argument behind a flag that ends in key, auth or pat",
-         r"[ \f]--?(?P<key>[A-Za-z0-9_.-]{0,40}(?:key|auth|pat|authorization|jwt|cookie|bearer|session|ticket|assertion))[ =\f]", r"[\"']?(?P<secret>[A-Za-z0-9+/=_.~-]{16,4096})", check=is_hidden_key, rank=GUESS,
-         hits=(f"netlify deploy --auth {mix(40)}", f"gem\fpush\fa.gem\f--key\f{hexa(48)}\f"), misses=(f"x --key {hexa(40)}", "x --key ~/.ssh/id_ed25519_2024_backup", f"x --public-key {mix(40)}", "x --sort-key created_at_2024")),
-    Rule("process-substitution", "secret", "a secret echoed into the place of a file",
-         rf"(?:{PASSWORD_WORDS}|key|token|secret|auth|cred\w{{0,8}})(?:-file)?[ =\f]<\([ ]?(?:echo|printf)[ ](?:-[a-z]{{1,3}}[ ])?", r"[\"']?(?P<secret>[^\s\"'`)]{6,4096})", check=is_mixed, caseless=True,
-         hits=(f"wg set wg0 private-key <(echo {mix(43)}=)",), misses=("x --key <(echo $KEY)",)),
 )  # fmt: skip

@@ -4,14 +4,15 @@ from dataclasses import replace
 from typing import Final
 
 from policies.redact.rule import EDGE, PROVIDER, Check, Parts, Rule
-from policies.redact.rules.checks import base58check, jwt_header, jwt_lines, not_a_digest, not_words
+from policies.redact.rules.checks_around import not_a_digest, not_words
+from policies.redact.rules.checks_format import base58check, jwt_header, jwt_lines
+from policies.redact.rules.grammar import BASE58
 from policies.redact.rules.samples import digits, hexa, mix, upper, uuid
 from policies.redact.values import is_opaque
 
 _W, _D = "[A-Za-z0-9_]", "[A-Za-z0-9_-]"
 _A, _H, _U = "[A-Za-z0-9]", "[0-9a-f]", "[A-Z0-9]"
 _UUID = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
-_WIF = "[1-9A-HJ-NP-Za-km-z]"
 _OPEN = "(?P<secret>"
 
 
@@ -189,7 +190,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _shape("jwt", "JSON web token", r"e(?:yJ|yA|wo|w0)[A-Za-z0-9_-]{14,}\.", r"[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){0,3}",
            f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ{mix(40)}.{mix(43)}", "eyJ prefix only", check=jwt_header, parts=jwt_lines),
     # The usual dozen of letters would see every hash.
-    replace(_shape("bitcoin-wif", "Bitcoin private key", _after(f"[5KL]{_WIF}{{50}}"), f"{_WIF}?",
-                   "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", check=base58check), wide=f"[5KL]{_WIF}{{50}}"),
+    replace(_shape("bitcoin-wif", "Bitcoin private key", _after(f"[5KL]{BASE58}{{50}}"), f"{BASE58}?",
+                   "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ", check=base58check), wide=f"[5KL]{BASE58}{{50}}"),
     _token("bip32-key", "extended private key", "[tuvxyzUVYZ]prv", _A, 100, f"xprv{mix(107)}"),
 )  # fmt: skip

@@ -1,25 +1,18 @@
-"""Secrets in lines of programs: arguments of calls that take a key or a password."""
+"""Secrets in lines of programs: literals in calls that sign or log in, defaults, fields of forms."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.generated import HEX, UUID, classes, random_looking, slug
+from policies.redact.harmless.expressions import code
+from policies.redact.harmless.names import names_a_secret
+from policies.redact.harmless.placeholders import placeholder
+from policies.redact.harmless.words import PROSE
 from policies.redact.rule import GUESS, SECRET, Rule
 from policies.redact.rules.arguments import is_login_word
 from policies.redact.rules.samples import hexa, mix
-from policies.redact.standins import placeholder
-from policies.redact.values import (
-    HEX,
-    UUID,
-    classes,
-    code,
-    is_mixed_word,
-    is_opaque,
-    names_a_secret,
-    random_looking,
-    slug,
-)
-from policies.redact.words import PROSE
+from policies.redact.values import is_mixed_word, is_opaque
 
 _QUOTED: Final = re.compile(
     r"\\{0,3}(?P<q>[\"'`])(?P<secret>(?:(?!(?P=q))[^\n\f\\]){1,512})\\{0,3}(?P=q)"
@@ -187,22 +180,6 @@ def _typed_in(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 
 _LEAST_TYPED: Final = 3
-_GROUP_CHARS: Final = 600
-_GROUP_START: Final = re.compile(r"[({][ \t]{0,4}(?=(?:echo|printf|sleep|cat|yes)[ ])")
-_SPOKEN: Final = re.compile(
-    r"(?:[({;&]|\n)[ \t]{0,4}(?:echo|printf)[ ](?:-[a-z]{1,3}[ ])?(?:\\{0,3}[\"']?%s(?:\\{1,2}n)?\\{0,3}[\"']?[ ])?"
-    r"(?:\\{0,3}(?P<q>[\"'])(?P<quoted>(?:(?!(?P=q))[^\n\f\\]){3,256})|(?P<bare>[^\s\"'`|;&)$\f\\]{3,256}))"
-)
-
-
-def _spoken(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Every line of a group of commands that answers a tool which asks for a password twice."""
-    text, low = match.string, max(0, match.start() - _GROUP_CHARS)
-    begins = [found.start() for found in _GROUP_START.finditer(text, low, match.start())]
-    for found in _SPOKEN.finditer(text, begins[-1], match.start() + 1) if begins else ():
-        group = "quoted" if found["q"] else "bare"
-        if not placeholder(found[group]) and found[group].lower() not in PROSE:
-            yield found.span(group)
 
 
 def _is_composed(match: re.Match[str]) -> bool:
@@ -220,7 +197,19 @@ _KEY_CALLS: Final = "|".join((
     r"new[ ](?:pusher|telegraf|slack|octokit|mistral|resend|mailgun|client)[a-z]{0,10}", r"\.(?:async_?)?client(?:v[0-9])?", r"setapikey|set_api_key|api_key_auth",
 ))  # fmt: skip
 
+
+def _is_encoded(match: re.Match[str]) -> bool:
+    """A word with a digit or a sign in it that is no template."""
+    value = match[SECRET]
+    if re.search(r"[{}]|%s|\$", value) or placeholder(value):
+        return False
+    return bool(re.search(r"[0-9!#%^*~?&+]", value)) and is_mixed_word(match)
+
+
 RULES: Final[tuple[Rule, ...]] = (
+    Rule("code-credentials", "password", "user and password as arguments in a program",
+         r"(?:auth[ ]?=[ ]?\(|HTTPBasicAuth\(|(?:PDO|PDO->__construct|mysqli|mysqli?_connect|getConnection|pymysql\.connect|newInstance)\([ ]?\\{0,2}[\"'][^\"'\n]{0,200}[\"'],[ ]?)\\{0,2}[\"'][^\"'\n]{0,64}[\"'],[ ]?\\{0,2}[\"']", r"(?P<secret>[^\"'\n\\]{3,256})", check=is_opaque, fingerprint=False,
+         hits=("requests.get('https://x', auth=('bob', 't4bl3!Row'))", "new PDO('mysql:host=db','app','t4bl3!Row');"), misses=("auth=('bob', '$PW')",)),
     Rule("call-key", "secret", "a key as the argument of a call that signs, encrypts or connects",
          rf"(?:{_KEY_CALLS})\(", "", parts=_keys, caseless=True, rank=GUESS,
          hits=(f"jwt.sign({{sub: 1}}, '{mix(32)}')", f"crypto.createHmac('sha256', \"{hexa(32)}\")", f"algoliasearch('XD37CXML4P', '{hexa(32)}')", f"require('jsonwebtoken').sign({{a:1}}, '{mix(32)}')"),
@@ -240,9 +229,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("html-input", "password", "what a field for a password is filled with",
          r"(?:<|&lt;)input(?:[\s/]|\\{1,2}[nrt])", "", parts=_typed_in, caseless=True, fingerprint=False,
          hits=('<input type="password" name="pw" value="T1gerX9">', "<input value='falcon_84' class=a type='password'/>"), misses=('<input type="password" value="{{ pw }}">', '<input type="password"><input type="text" value="falcon_84">', '<input type="password" value="@Model.Pw1">')),
-    Rule("piped-group", "password", "the lines that a group of commands answers with",
-         r"(?:\)|;[ ]?\}|\n[ ]{0,8}\})[ ]{0,3}\|[ ]{0,3}(?:sudo[ ](?:-[A-Za-z]{1,8}[ ]){0,3})?(?:(?:smb|vnc|ch|ht|k|ldap|x11vnc|gr)?passwd|cryptsetup|kinit|ksu|ssh-add|ssh-keygen|gpg|sudo|veracrypt|pdbedit)\b", "", parts=_spoken, fingerprint=False,
-         hits=("(echo falcon_84; echo falcon_84) | smbpasswd -s bob", '{ echo "falcon_84"; echo "falcon_84"; } | passwd bob'), misses=('(echo "$PW"; echo "$PW") | smbpasswd -s bob', "(echo y17; echo y17) | tee a")),
     Rule("composed-header", "authorization", "a scheme and its token, put together by a program",
          r"(?:bearer|token|basic|bot|api-?key)[ ](?:(?:\{[a-z0-9:!]{0,12}\}|%[svq@])\\{0,3}[\"'](?:,|[ ]?%|\.format\()|\\{0,3}[\"'][ ]?(?:\+|\.|&|<>|\|\|))", r"[ ]?\(?&?\\{0,3}(?P<quote>[\"'`])(?P<secret>(?:(?!(?P=quote))[^\s\f\\]){8,4096})\\{0,3}(?P=quote)", check=_is_composed, caseless=True,
          hits=(f'{{"Authorization": format!("Bearer {{}}", "{mix(30)}")}}', f"{{'Authorization': 'token ' + '{mix(30)}'}}", f'h["Authorization"] = "Bearer %s" % "{mix(30)}"'), misses=('format!("Bearer {}", token)', 'format!("Bearer {}", "{token}")', '"Bearer " + "$TOKEN"')),
@@ -256,4 +242,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("defined", "secret", "a constant that a program defines",
          r"define\([ ]?\\{0,3}[\"'](?:[A-Z0-9_]{0,40}_)?(?:PASS|PASSWORD|PASSWD|PW|SECRET|TOKEN|KEY|SALT|SECRET_KEY)\\{0,3}[\"'],", r"[ ]*\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\n\f]){6,512}?)\\{0,3}(?P=quote)[ ]?\)", check=_is_defined, fingerprint=False, rank=GUESS,
          hits=("define( 'DB_PASSWORD', 'winter_3819' );", "define('AUTH_KEY', 'pO^x 8-q{k;Vg9!c');"), misses=("define('DB_PASSWORD', 'password_here');", "define('DB_PASSWORD', getenv('X'));", "define('CACHE_KEY', 'prefix');", "define('AUTH_KEY', 'put your unique phrase here');")),
+    Rule("encoded-login", "password", "user and password on their way into base64",
+         r"(?:tobase64string\([^\"'\n]{0,80}|btoa\(|b64encode\(|base64_?encode\(|base64::encode\(|encode64\(|encodetostring\((?:\[\]byte\()?|buffer\.from\(|new[ ]buffer\()b?[\"'`][A-Za-z0-9_.@+-]{0,64}:", r"(?P<secret>[^\s\"'`:/\f\\]{5,512})[\"'`]", check=_is_encoded, caseless=True, fingerprint=False, rank=GUESS,
+         hits=('[Convert]::ToBase64String([Text.Encoding]::ASCII.GetBytes(":falcon84xq"))', "btoa('bob:falcon_84')", 'Buffer.from("bob:falcon_84").toString("base64")'),
+         misses=("btoa('hello:world')", 'GetBytes(":$pat")', "btoa(`${user}:${password}`)", 'Buffer.from("data:image/png")', "b64encode(b'%s:%s' % x)")),
 )  # fmt: skip

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from policies.redact.harmless.placeholders import placeholder
 from policies.redact.rule import CONTEXT, GUESS, SECRET, Check, Parts, Rule
+from policies.redact.rules.checks_around import is_pass_argument
 from policies.redact.rules.grammar import ATTACHED
-from policies.redact.rules.seen import is_pass_argument
-from policies.redact.standins import placeholder
 from policies.redact.values import is_argument, is_pair_word, is_user_pair
 
 # Between the tool and its flag, within one command.

@@ -1,4 +1,4 @@
-"""What stands where a value would and only points to one: commands, types, keys of a cache."""
+"""Pointers to a value that is kept elsewhere: commands, types, names in a store of secrets."""
 
 import re
 from typing import Final

@@ -1,24 +1,132 @@
-"""Checks that look at what stands around a value as well."""
+"""Checks that also read the text before and after a value."""
 
 import re
 from typing import Final
 
-from policies.redact.pointers import STORED_NAME
+from policies.redact.generated import HEX, PIECE, UUID, classes, random_looking, shuffled, slug
+from policies.redact.harmless.placeholders import filling, placeholder
+from policies.redact.harmless.pointers import STORED_NAME
+from policies.redact.harmless.store_keys import stored_key
+from policies.redact.harmless.surroundings import in_message
 from policies.redact.rule import SECRET
-from policies.redact.rules.checks import is_strong_password, three_kinds
-from policies.redact.standins import placeholder
-from policies.redact.surroundings import stored_key
+from policies.redact.rules.checks import is_pair_value, is_strong_password, three_kinds
 from policies.redact.values import (
     CLOSERS,
-    HEX,
-    UUID,
     is_argument,
     is_generated_word,
     is_mixed_word,
     is_opaque,
+    is_password,
     is_prose_token,
     is_told,
 )
+from policies.redact.view import BREAK
+
+_VARIED: Final = 12
+# What such a key opens; else 88 letters of base64 are a hash or a signature.
+_STORAGE: Final = re.compile(
+    r"(?i)account|azure|cosmos|keyname|permissions|key[0-9][\"'\\\s\f]|storage|blob|\.windows\.net|servicebus|eventhub|iothub|batch|primary|secondary|(?:key|secret|token|password|conn\w*)[\"']?[ =:\f]"
+)
+_DIGEST_BEFORE: Final = re.compile(
+    r"(?i)(?:hash|sha-?[0-9]{0,3}|digest|signature|sig|integrity|mac|data|iv|tag|proof|checksum|public\w*|nonce)[\"']?[ ]?[:=,][ ]?[\"']?\Z"
+)
+
+
+def not_a_digest(match: re.Match[str]) -> bool:
+    """No integrity value of a lock file, which has the same length."""
+    around = match.string[max(0, match.start() - 160) : match.start()]
+    if _DIGEST_BEFORE.search(around[-24:]) or not _STORAGE.search(around):
+        return False
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    # Nor the end of something longer, nor the key of a zone.
+    return not re.search(
+        r"(?i)sha-?(?:256|384|512)[-:=]\Z|[A-Za-z0-9+/]\Z|[0-9] [0-9]{1,2} \Z", before
+    )
+
+
+# A prefix of letters is met by chance in a blob of base64.
+_BLOB_BEFORE_CHARS: Final = 24
+_CLOSE_CHARS: Final = 8
+_STAND_IN: Final = re.compile(
+    r"(?i)x{7,}|0{10,}|[*]{4,}|1234567890|abcdefghij|0123456789|your[-_]?|example|placeholder"
+)
+_PREFIX_CHARS: Final = 6
+
+
+def _in_blob(text: str, start: int) -> bool:
+    before = text[max(0, start - _BLOB_BEFORE_CHARS) : start]
+    close = before[-_CLOSE_CHARS:]
+    return shuffled(before) or (
+        close.isalnum() and classes(close) > 2 and len(close) == _CLOSE_CHARS
+    )
+
+
+def not_words(match: re.Match[str]) -> bool:
+    """No name made of plain words that begins as a token does: `pa-container-with-gutter`.
+
+    Nor a stand-in behind a real prefix, nor a piece of a longer blob.
+    """
+    value: str = match[SECRET]
+    start = match.start(SECRET)
+    if value[:_PREFIX_CHARS].isalnum() and _in_blob(match.string, start):
+        return False
+    if (_STAND_IN.search(value) and len(set(value[-16:].lower())) < _VARIED) or filling(
+        value[-12:]
+    ):
+        return False
+    return bool(re.search(r"[0-9A-Z]", value[3:])) or len(re.findall(r"[-_]", value)) < 3
+
+
+_HEADER: Final = re.compile(r"(?i)[a-z]+(?:-[a-z]+)+|accept|cookie|host|origin|range|referer")
+
+
+def is_credential(match: re.Match[str]) -> bool:
+    """What stands in an Authorization header, but neither the scheme nor the name of a part."""
+    value: str = match[SECRET]
+    if re.fullmatch(r"[A-Za-z_-]{1,24}=(?:[\w/+-]*/aws4_request)?|sr=.*", value):
+        return False
+    scheme = re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{1,30}", value)
+    if scheme and re.match(r"[ ,]+[A-Za-z_]+=", match.string[match.end(SECRET) :][:40]):
+        return False
+    # A call, whose arguments are looked at by themselves; the words of a message.
+    if re.fullmatch(r"[A-Za-z_][\w.]*\(|await", value) or in_message(
+        match.string, *match.span(SECRET)
+    ):
+        return False
+    # In a list of names of headers the next one follows.
+    if match.string[match.start(SECRET) - 1] == BREAK and _HEADER.fullmatch(value):
+        return False
+    return is_opaque(match)
+
+
+def is_header_value(match: re.Match[str]) -> bool:
+    """What a header with a key holds; in a list, where names stand as well, only a key."""
+    if match[0][: match.start(SECRET) - match.start()].endswith(BREAK):
+        value = match[SECRET]
+        named = slug(value) and not HEX.fullmatch(value) and not UUID.fullmatch(value)
+        return random_looking(value) and not named
+    # `apiKey: Promise<string>`
+    typed = match[SECRET].istitle() and match.string.startswith("<", match.end(SECRET))
+    played = _PLAYED.fullmatch(match[SECRET]) and match.string.endswith("#EXT", 0, match.start())
+    return is_opaque(match) and not typed and not played
+
+
+# How a stream is encrypted: `#EXT-X-KEY:METHOD=NONE`.
+_PLAYED: Final = re.compile(
+    r"METHOD=(?:NONE|AES-(?:128|256)(?:-GCM)?|SAMPLE-AES(?:-CTR|-CENC)?|ISO-23001-7)"
+)
+
+
+def is_element(match: re.Match[str]) -> bool:
+    """The text of an element: named by an attribute, as labels are too, only if generated."""
+    start = match.start("key")
+    return is_pair_value(match) if match.string[start - 1] in "\"'" else is_password(match)
+
+
+def is_sql_credential(match: re.Match[str]) -> bool:
+    """The value of an option; `the key in secret 'x'` names an object."""
+    return is_opaque(match) and not match.string.endswith(" in ", 0, match.start())
+
 
 _BARE_FLAG: Final = re.compile(r"[ \f]--stdin\Z")
 
@@ -36,7 +144,6 @@ def is_pass_argument(match: re.Match[str]) -> bool:
     return is_argument(match) and not stored_key(match.string, start, match[SECRET].rstrip(CLOSERS))
 
 
-_PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _GENERATED_PIECE_CHARS: Final = 3
 
 
@@ -47,11 +154,10 @@ def is_subprotocol(match: re.Match[str]) -> bool:
     value: str = match[SECRET]
     if len(value) < _LEAST_PROTOCOL_TOKEN or not three_kinds(match):
         return False
-    return len(value) < _GENERATED_PIECE_CHARS * len(_PIECE.findall(value))
+    return len(value) < _GENERATED_PIECE_CHARS * len(PIECE.findall(value))
 
 
 _LEAST_PROTOCOL_TOKEN: Final = 20
-
 
 # `minisign -Vm a.tar.gz -P RWQ…`: what a signature is verified with.
 _VERIFIES: Final = re.compile(r"\b(?:minisign|rsign)(?:\.exe)?[ \f][^\n|;&]{0,200}\Z")
@@ -88,10 +194,8 @@ def is_told_password(match: re.Match[str]) -> bool:
 # `docker login -p "$REG_PASSWORD" Host1.example.com`
 _VARIABLE: Final = re.compile(r"\$\{?[A-Za-z0-9_]{0,40}\Z")
 
-
 # `Vault password (prod-1): `
 _ASKED: Final = re.compile(r"[(\[].{1,80}[)\]]:")
-
 
 # `setPassword:(NSString *)password forService:(NSString *)service`
 _SELECTOR_PART: Final = re.compile(
@@ -168,7 +272,6 @@ _OTHER_TOKENS: Final = re.compile(
     r"|correlation|request|trace|lock|claim|change|conflict|resume|dedup|design|color|next|client"
     r"|start|task|upload"
 )
-
 
 # `--token-file=x --key-file=/etc/y`: the next flag, which says where something lies.
 _NEXT_FLAG: Final = re.compile(r"--[a-z]+(?:-[a-z]+)*=(?P<value>.*)")

@@ -1,9 +1,10 @@
-"""What stands where a secret would: placeholders, references, ciphertext, paths, labels."""
+"""Stand-ins: placeholders, references, paths, labels, ciphertext, what everybody may know."""
 
 import re
 from typing import Final
 
-from policies.redact.notations import notation
+from policies.redact.generated import shuffled
+from policies.redact.harmless.notations import notation
 
 _PLACEHOLDER: Final = re.compile(
     r"""(?ix)
@@ -119,19 +120,6 @@ _COUNTED: Final = re.compile(r"[%#]\{[a-z_]{1,32}\}|\{\{?[a-z_]{1,32}\}?\}|%(?:[
 _LEFTOVER: Final = re.compile(
     r"[)\]},;:](?:\s.*|[)\]},;].*|[?!]?\.[A-Za-z_]\w*[(;.?:!].*|[?!](?:[;,)\s].*)?)?"
 )
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{20,}={0,2}")
-_RUN: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
-# A generator changes between lower case, upper case and digits every 1.6 letters, a name every 4.
-_SHUFFLED_RUN_CHARS: Final = 2.8
-
-
-def shuffled(value: str) -> bool:
-    """Base64 by its look: all three kinds of characters, changing all the time."""
-    if not _BASE64.fullmatch(value):
-        return False
-    runs = _RUN.findall(value)
-    kinds = {run[0].isdigit() + 2 * run[0].isupper() for run in runs}
-    return len(kinds) > 2 and len(value) / len(runs) < _SHUFFLED_RUN_CHARS
 
 
 def path(value: str) -> bool:

@@ -1,0 +1,1 @@
+"""What is no secret, though it stands where one would."""
