@@ -43,19 +43,19 @@ class Scanner:
         self._rules = rules
         self._all = list(range(len(rules)))
         self._found: list[tuple[int, int]] = []
-        self._scanner = _build(rules, self._found) if engine else None
-        if self._scanner:
+        self._scanners = _build(rules, self._found) if engine else []
+        if engine:
             _check_engine()
             self._check_rules()
 
     @property
     def fast(self) -> bool:
         """False if every text is a candidate of every rule."""
-        return self._scanner is not None
+        return bool(self._scanners)
 
     def scan(self, texts: Sequence[str]) -> Hits:
         """The rules that may match each text; texts without any are left out."""
-        if self._scanner is None:
+        if not self._scanners:
             return dict.fromkeys(range(len(texts)), self._all)
         if not texts:
             return {}
@@ -65,14 +65,14 @@ class Scanner:
 
     def scan_bytes(self, joined: Any, ends: "np.ndarray[Any, np.dtype[np.int64]]") -> Hits:
         """As `scan` over texts joined by newlines; `ends[i]` is where text i + 1 starts."""
-        if self._scanner is None:
+        if not self._scanners:
             return dict.fromkeys(range(len(ends)), self._all)
         return self._pairs(joined, ends)
 
     def _pairs(self, joined: Any, ends: "np.ndarray[Any, np.dtype[np.int64]]") -> Hits:
         self._found.clear()
-        assert self._scanner is not None  # noqa: S101
-        self._scanner.scan(joined)
+        for scanner in self._scanners:
+            scanner.scan(joined)
         if not self._found:
             return {}
         found = np.array(self._found, dtype=np.int64)
@@ -111,18 +111,29 @@ def engine_available() -> bool:
     return True
 
 
-def _build(rules: Sequence[Rule], found: list[tuple[int, int]]) -> Any:
+def _build(rules: Sequence[Rule], found: list[tuple[int, int]]) -> list[Any]:
+    """Our rules together, and a user's together.
+
+    The engine can lose matches of a pattern for what else it was compiled with. Ours are sampled in
+    the tests as they are compiled here; what a user adds must not change that.
+    """
+    numbered = list(enumerate(rules))
+    groups = [[n for n, rule in numbered if rule.user == user] for user in (False, True)]
+    return [_automaton(rules, group, found) for group in groups if group]
+
+
+def _automaton(rules: Sequence[Rule], numbers: list[int], found: list[tuple[int, int]]) -> Any:
     import pyperscan
 
     flag = pyperscan.Flag
     patterns = [
         pyperscan.Pattern(
-            rule.scanned().encode("ascii"),
+            rules[number].scanned().encode("ascii"),
             flag.MULTILINE,
-            *([flag.CASELESS] if rule.caseless else []),
+            *([flag.CASELESS] if rules[number].caseless else []),
             tag=number,
         )
-        for number, rule in enumerate(rules)
+        for number in numbers
     ]
     return pyperscan.BlockDatabase(*patterns).build(found, _collector(pyperscan.Scan.Continue))
 

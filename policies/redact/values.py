@@ -74,6 +74,10 @@ _PAIR: Final = re.compile(r"[A-Za-z_]{1,48}=[^=]")
 _NEXT_WORD: Final = re.compile(r" +[A-Za-z\x7f]")
 
 
+# `8spwDf2UJ…`: letters of a digest that happen to be those of a short word.
+_SCRAMBLED_WORD: Final = re.compile(r"(?!pwd|PWD|Pwd)(?i:pwd)")
+
+
 def is_password(match: re.Match[str]) -> bool:
     """A value behind a name that means a password."""
     value = match[SECRET]
@@ -81,6 +85,8 @@ def is_password(match: re.Match[str]) -> bool:
     if not names_a_secret(name) or placeholder(value) or code(value) or len(value) < 3:
         return False
     if no_value(match) or (name == "PASS" and _TEST_NAME.fullmatch(value)):
+        return False
+    if _SCRAMBLED_WORD.match(match["key"]):
         return False
     if len(value) < _LONG_WORD and re.search(r"(?i)hash(?:es|ed|ing)?\Z", name):
         return False

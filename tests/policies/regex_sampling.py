@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
@@ -10,7 +11,10 @@ codes: Any = importlib.import_module("re._constants")
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 PRINTABLE = [chr(code) for code in range(32, 127)] + ["\t", "\n"]
+# What else our own patterns know: the border of two arguments, a folded letter, an escape.
+OURS = [*PRINTABLE, "\f", "\x7f", "\x1b"]
 TRIES = 40
+HALF = 0.5
 # How much longer than its least a repeat may get.
 MORE = 6
 
@@ -42,7 +46,20 @@ def _one_of(rng: Random, items: list[tuple[Any, Any]]) -> str:
     )
 
 
-def _write(rng: Random, tree: Any, out: list[str]) -> None:
+def _any_of(rng: Random, items: list[tuple[Any, Any]]) -> str:
+    """As `_one_of`, with signs as often as letters."""
+    negated = any(op is codes.NEGATE for op, _ in items)
+    chars = [char for char in OURS if _holds(items, char) != negated] or ["x"]
+    letters = [char for char in chars if char in LETTERS]
+    return rng.choice(letters if letters and rng.random() < HALF else chars)
+
+
+def _write(
+    rng: Random,
+    tree: Any,
+    out: list[str],
+    one_of: Callable[[Random, list[tuple[Any, Any]]], str] = _one_of,
+) -> None:
     for op, value in tree:
         if op is codes.LITERAL:
             out.append(chr(value))
@@ -51,15 +68,15 @@ def _write(rng: Random, tree: Any, out: list[str]) -> None:
         elif op is codes.ANY:
             out.append(rng.choice(LETTERS))
         elif op is codes.IN:
-            out.append(_one_of(rng, value))
+            out.append(one_of(rng, value))
         elif op is codes.BRANCH:
-            _write(rng, rng.choice(value[1]), out)
+            _write(rng, rng.choice(value[1]), out, one_of)
         elif op is codes.SUBPATTERN:
-            _write(rng, value[3], out)
+            _write(rng, value[3], out, one_of)
         elif op in (codes.MAX_REPEAT, codes.MIN_REPEAT):
             least, most, inner = value
             for _ in range(rng.randint(least, min(int(most), least + (MORE if least else 1)))):
-                _write(rng, inner, out)
+                _write(rng, inner, out, one_of)
 
 
 def sample(rng: Random, source: str) -> re.Match[str] | None:
@@ -77,3 +94,22 @@ def sample(rng: Random, source: str) -> re.Match[str] | None:
         if match := pattern.search("".join(out)):
             return match
     return None
+
+
+def seen_by(rng: Random, source: str, flags: re.RegexFlag, count: int) -> Iterator[str]:
+    """Texts in which the pattern matches, about `count`: in any case, alone or beside others."""
+    tree, pattern = parser.parse(source, flags), re.compile(source, flags)
+    for _ in range(count):
+        out: list[str] = []
+        _write(rng, tree, out, _any_of)
+        text = "".join(out)
+        if flags & re.IGNORECASE:
+            turn = rng.choice((str, str.upper, str.swapcase, lambda t: _mixed(rng, t)))
+            text = turn(text)
+        before, behind = rng.choice((("", ""), ("x ", ""), ("", "Zx81kk2q"), ("a=b; ", " c")))
+        if pattern.search(before + text + behind):
+            yield before + text + behind
+
+
+def _mixed(rng: Random, text: str) -> str:
+    return "".join(rng.choice((char.lower(), char.upper())) for char in text)

@@ -10,7 +10,7 @@ _OTHER_WORDS: Final = re.compile(
     r"(?i)tokeni[sz]|keyboard|keyframe|monkey|passenger|bypass|compass|passive|passage|passthr"
     r"|libsecret|passport|surpass|trespass|keynote|keypad|keyword|secretar|hotkey|turnkey"
     r"|(?-i:LoadCredential|ImportCredential)"
-    r"|amz-credential|goog-credential|(?:term|xdg|shell|security|desktop)_?session"
+    r"|amz-credential|goog-credential|(?:term|xdg|shell|security|desktop|buildkit|tmux|dbus|gnome|screen)_?session|dkim-signature|arc-message-signature"
     r"|(?:passw(?:or)?d|passphrase|token|secret|key)(?:file|path|dir|name|type|policy|prompt|field)\Z|websocket-(?:key|accept)|(?:shard|group|row|lookup|object)[-_]?key\Z"
 )
 _SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")

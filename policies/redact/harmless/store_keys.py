@@ -51,8 +51,14 @@ _RESOLVED: Final = re.compile(r"\{\{resolve:(?:ssm|ssm-secure|secretsmanager):[\
 _WHICH: Final = re.compile(
     r"(?:[0-9]{1,5}|(?:Secret(?:String|Binary))?(?::[A-Za-z_-]{0,40}){0,2}:?(?:AWS(?:CURRENT|PREVIOUS|PENDING))?)\}\}"
 )
-# `image: acme/token:1.4`
-_IMAGE: Final = re.compile(r"(?i)\bimage\\{0,3}[\"']?[:=][ \f]?\\{0,3}[\"']?[\w./-]{0,100}\Z")
+# `image: acme/token:1.4`, `docker pull acme/token:1.4`, `ghcr.io/acme/token:1.4`
+_IMAGE: Final = re.compile(
+    r"(?i)(?:\bimage\\{0,3}[\"']?[:=][ \f]?\\{0,3}[\"']?"
+    r"|(?:^|[\n\f ])(?:FROM|tagg?(?:ed|ing)?|push(?:ed|ing)?|pull(?:ed|ing)?|naming[ ]to|untagged:"
+    r"|loaded[ ]image:)[ \f]"
+    r"|\b(?:docker|podman|nerdctl|buildah|crane|skopeo|kind|k3d|ctr)[ \f][^\n|;&]{0,120}[ \f]"
+    r"|(?:^|[\s\f\"'=(])(?:[a-z0-9-]{1,40}\.){1,4}[a-z]{2,8}(?::[0-9]{2,5})?/)[\w./-]{0,100}\Z"
+)
 _TAG: Final = re.compile(
     r"(?:[A-Za-z]+|[0-9]+|v[0-9]+|[0-9a-f]{7,40})(?:[-_.](?:[a-z]+[0-9]?|[0-9]+|v[0-9]+|[0-9a-f]{7,40}))*"
 )

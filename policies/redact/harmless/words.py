@@ -21,7 +21,9 @@ ABOUT: Final = frozenset(
     "home level encryption algo kdf digest cipher strategy hasher hashing "
     "app host domain com org net io dev local re regex regexp pattern patterns "
     "expired invalid missing mismatch changed revoked rejected copied created deleted "
-    "kit sdk ui framework hashers validators encoders"
+    "kit sdk ui framework hashers validators encoders "
+    "reset rotator reminder recovery checker changer plugin wizard worker operator daemon cli "
+    "package"
     .split()
 )  # fmt: skip
 

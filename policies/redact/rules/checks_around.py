@@ -107,8 +107,14 @@ def is_header_value(match: re.Match[str]) -> bool:
         return random_looking(value) and not named
     # `apiKey: Promise<string>`
     typed = match[SECRET].istitle() and match.string.startswith("<", match.end(SECRET))
+    # `"apiKey": "API key"`, `DKIM-Signature: v=1`
+    if _LABEL.fullmatch(match[SECRET]) and match.string.startswith((" ", ";"), match.end(SECRET)):
+        return False
     played = _PLAYED.fullmatch(match[SECRET]) and match.string.endswith("#EXT", 0, match.start())
     return is_opaque(match) and not typed and not played
+
+
+_LABEL: Final = re.compile(r"[A-Z]{2,4}|[A-Z]?[a-z]{2,9}|[a-z]=[0-9]")
 
 
 # How a stream is encrypted: `#EXT-X-KEY:METHOD=NONE`.

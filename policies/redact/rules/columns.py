@@ -125,7 +125,7 @@ def _columns(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 RULES: Final[tuple[Rule, ...]] = (
     Rule("column", "secret", "the cells under a heading that means a secret",
          rf"(?:[,;|\t\"'`]|[ ]{{2}}|\\t|^)[ ]?[A-Za-z0-9_ -]{{0,24}}{_WORDS}[A-Za-z0-9_-]{{0,12}}[\"'`]?[ ]{{0,40}}(?:[,;|\t]|\\{{1,2}}[tnr]|\r?\n|[ ]{{2}})", r"[\s\S]{0,1048576}", parts=_columns, caseless=True, fingerprint=False, rank=GUESS,
-         wide=rf"{_WORDS}[A-Za-z0-9_-]*[\"'`]?[ ]*(?:[,;|\t]|\\[\\tnr]|\r?\n|[ ]{{2}})",
+         wide=r"(?:^|[,;|\t\"'` t])[A-Za-z0-9_ -]*(?:passw|passphrase|passcode|pwd|secret|token|key|credential|pass)[A-Za-z0-9_-]*[\"'`]?[ ]*(?:[,;|\t]|\\[\\tnr]|\r?\n|[ ]{2})",
          hits=("host,user,password\ndb1,app,T1gerX9kk", "USER\tPASSWORD\tROLE\nsvc\tT1gerX9kk\tadmin", f"name;api_key;owner\nci;{mix(32)};bob",
                "| user | password |\n|------|----------|\n| bob  | T1gerX9kk |", f"NAME      TOKEN                              AGE\nci-bot    {hexa(32)}   4d"),
          misses=("field,type,token\nid,int,identifier", "user,password,role\nbob,********,admin", "model,tokens,cost\nx,4096128,0.2", "name,password_policy\nbob,strict-v2", "a, token, and more\nthe next-line2 x")),

@@ -30,7 +30,7 @@ _TABLE: Final = (
     ("duffel-token", "duffel_live_", _SIGNS, 30), ("duffel-test-token", "duffel_test_", _SIGNS, 30), ("dynatrace-any-token", "dt0c01.", "[A-Za-z0-9.]", 60), ("easypost-key", "EZAK", _ALL, 40),
     ("easypost-test-key", "EZTK", _ALL, 40), ("elastic-key", "essu_", "[A-Za-z0-9+/=_-]", 40), ("endor-key", "endr+", "[A-Za-z0-9-]", 16), ("exoscale-key", "EXO", _ALL, 24), ("flutterwave-public", "FLWPUBK_TEST-", "[A-Za-z0-9-]", 20), ("flyio-macaroon", "FlyV1 ", "[A-Za-z0-9=_,/+-]", 60),
     ("frameio-token", "fio-u-", _SIGNS, 40), ("gemini-auth-key", "AQ.Ab8RN6", _SIGNS, 30), ("grafana-key", "eyJrIjoi", "[A-Za-z0-9+/=]", 40),
-    ("infracost-key", "ico-", _ALL, 32), ("intra42-secret", "s-s4t2ud-", _HEX, 60), ("intra42-af-secret", "s-s4t2af-", _HEX, 60), ("ionic-token", "ion_", _ALL, 40), ("lichess-token", "lip_", _SIGNS, 18),
+    ("google-hmac-id", "GOOG1E", _CAPITALS, 18), ("infracost-key", "ico-", _ALL, 32), ("intra42-secret", "s-s4t2ud-", _HEX, 60), ("intra42-af-secret", "s-s4t2af-", _HEX, 60), ("ionic-token", "ion_", _ALL, 40), ("lichess-token", "lip_", _SIGNS, 18),
     ("llama-cloud-key", "llx-", _ALL, 40), ("mailersend-token", "mlsn.", _ALL, 30), ("mercury-token", "mercury_production_", _SIGNS, 40), ("mergify-key", "mergify_application_key_", _SIGNS, 30),
     ("miro-token", "eyJtaXJv", _SIGNS, 30), ("nylas-key", "nyk_", _ALL, 50), ("octopus-key", "API-", _CAPITALS, 26), ("onesignal-key", "os_v2_", _SIGNS, 60),
     ("onfido-ca-token", "api_live_ca.", _SIGNS, 20), ("onfido-us-token", "api_live_us.", _SIGNS, 20), ("onfido-token", "api_live.", _SIGNS, 20), ("openshift-token", "sha256~", _SIGNS, 40),

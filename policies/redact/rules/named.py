@@ -122,6 +122,9 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"(?:otp|mfa|2fa|(?:2|two|second)[-_ ]?factor|authenticator|google[-_]?auth|base32)[-_. ]?(?:auth[-_. ]?)?(?:(?:string|shared)[-_. ]?)?(?:secret|seed|key)?(?:[-_]?base32)?(?:{SIGN}|[ \f])", r"[ \t]{0,4}\f?\\{0,3}[\"']?(?P<secret>(?-i:[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{2,4}){3,30}|[a-z2-7]{4}(?:[ -]?[a-z2-7]{4}){3,30})={0,6})(?![A-Za-z0-9])", check=is_seed, caseless=True, rank=SHAPE,
          hits=("digits=6 otp_seed=VZBCCIV5CMI7KOYR2BKLI7FIKFXFXGVS label=vpn", '"totpKey": "B3FKBEXYEZ4FYPR5"', "mfa-seed=\fB3FK BEXY EZ4F YPR5\f"), misses=("totp=REQUIRED_FOR_ADMINS", "otp: code sent from 2222", "mfa: AUTHENTICATORREQUIRED")),
     # Names in capitals
+    Rule("env-keystore", "private-key", "a store of keys in base64 behind the name of a variable for one",
+         r"(?:BUILD_CERTIFICATE|[A-Z0-9_]{0,40}(?:P12|PFX|PKCS12|KEYSTORE|JKS|(?:SIGNING|DISTRIBUTION|DIST|MACOS|DEVELOPER|INSTALLER)_CERT(?:IFICATE)?))(?:_(?:BASE64|B64|DATA|CONTENTS?))?(?:[\"'][ ]?:|=|:)", r"[ ]?(?:\f|\\{0,3}[\"'])?(?P<secret>[A-Za-z0-9+/]{40,65536}={0,2})(?![A-Za-z0-9+/_-])", rank=GUESS,
+         hits=(f"BUILD_CERTIFICATE_BASE64=MII{mix(60)}", f"ANDROID_KEYSTORE_B64: {mix(80)}=="), misses=("KEYSTORE=/workspace/app/release.jks", "P12_BASE64=$P12", "BUILD_CERTIFICATE_BASE64=")),
     Rule("env-key", "secret", "a generated value behind a variable that ends in _KEY, _PAT or _AUTH",
          r"(?:^|[^A-Za-z0-9_])(?P<key>[A-Z][A-Z0-9_]{1,40}_(?:KEY|PAT|AUTH|SIG|CRED|CREDS|LOGIN|JWT|COOKIE|SESSION|DSN)(?:_[A-Za-z0-9]{1,20})?)(?:[\"'][ ]?:|=|:)", r"[ ]?(?:\f|\\{0,3}[\"'])?(?:[A-Za-z0-9_.-]{1,32}:(?=[^/])|neo4j/)?(?P<secret>[A-Za-z0-9+/=_.~!#%^*-]{10,4096})", check=is_hidden_key, rank=GUESS,
          hits=(f"KAGGLE_KEY={hexa(32)}", "AZURE_DEVOPS_EXT_PAT=jcgly5qec8xvuujq83ztombnztwqpos5", "REGISTRY_CREDS=bob:T1gerX!9kk"),

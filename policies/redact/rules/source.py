@@ -106,7 +106,8 @@ def _is_default(value: str, name: str) -> bool:
 
 # The last word that a program says before it falls back on a literal.
 _FALLBACK_NAMES: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$:-]*")
-_STATEMENT: Final = re.compile(r"[;{\n\f]")
+# A template's braces are no block's, nor are those of a block that is a default.
+_STATEMENT: Final = re.compile(r"[;\n\f]|(?<![{)])\{(?!\{)")
 _FALLBACK_CHARS: Final = 160
 _ENVIRONMENT: Final = re.compile(r"(?i)env")
 
@@ -119,7 +120,7 @@ def _is_fallback(match: re.Match[str]) -> bool:
     # A sentence has "or" in it too, and assigns nothing.
     if not re.search(r"[=(\[:?|]", said):
         return False
-    names = _FALLBACK_NAMES.findall(said)
+    names = [name.rstrip(":.-") for name in _FALLBACK_NAMES.findall(said)]
     if any(_PASSWORD_LABEL.search(name) for name in names):
         return False
     if not _ENVIRONMENT.search(before) and not is_mixed_word(match):
@@ -223,7 +224,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=("DB_PASSWORD=${DB_PASSWORD:-hunter2}", "password: ${DB_PASS:falcon_84}", f'JWT_SECRET="${{JWT_SECRET:-{hexa(32)}}}"'),
          misses=("DB_PASSWORD=${DB_PASSWORD:-}", "DB_PASSWORD=${DB_PASSWORD:-$OTHER}", "DB_PASSWORD=${DB_PASSWORD:-changeme}", "PASSWORD_FILE=${PASSWORD_FILE:-/run/secrets/pw}", "password: ${file:secrets.yml:pw}", "${PASSWORD:0:3}", "SECRET_NAME=${SECRET_NAME:-db-creds-17}")),
     Rule("code-default", "secret", "the literal that a program falls back on",
-         r"(?:\?\?|\|\||\?:|[ )\]]or|or_?else\(|unwrap_or\(|(?:env|environ\.get|fetch|getproperty)\([ ]?\\{0,3}[\"'][A-Za-z0-9_.:-]{1,64}\\{0,3}[\"'],)[ ]?", r"\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\s\f\\]){4,512})\\{0,3}(?P=quote)", check=_is_fallback, caseless=True, fingerprint=False, rank=GUESS,
+         r"(?:\?\?|\|\||\?:|[ )\]]or|or_?else\(|unwrap_or\(|(?:env|environ\.get|fetch|getproperty)\([ ]?\\{0,3}[\"'][A-Za-z0-9_.:-]{1,64}\\{0,3}[\"'],|fetch\([^\n\f(){}]{1,64}\)[ ]?\{|\|[ ]?default[ (])[ ]?", r"\\{0,3}(?P<quote>[\"'])(?P<secret>(?:(?!(?P=quote))[^\s\f\\]){4,512})\\{0,3}(?P=quote)", check=_is_fallback, caseless=True, fingerprint=False, rank=GUESS,
          hits=("password = process.env.DB_PASSWORD || 'falcon_84'", 'DB_PASSWORD = os.getenv("DB_PASSWORD", "falcon_84")', 'let password = try keychain.read(service: "x") ?? "falcon_84"'),
          misses=("token.type || 'bearer'", 'os.getenv("DB_PASSWORD", "")', "passwordLabel ?? 'Passwort12'", 'os.getenv("TOKEN_URL", "https://x.example/1")', "password || 'required'", 'Pass a token or "DefaultValue9" by name')),
     Rule("html-input", "password", "what a field for a password is filled with",

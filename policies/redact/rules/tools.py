@@ -136,7 +136,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("tool-secret-pairs", "secret", "NAME=value pairs that are secrets by the command",
          r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)(?:[ \f][^\n|;&]{0,200}?)?[ \f][A-Za-z0-9_.-]{1,64}=", _PAIR_VALUE, parts=_each(r"(?:secrets?[ \f](?:set|put|import|create|add)|config:set|secrets:set)", rf"(?P<name>[A-Za-z0-9_.-]{{1,64}})={_PAIR_VALUE}", _is_set_secret),
          hits=("fly secrets set STRIPE=q9Wm3Zx8Lk2V -a app",), misses=("fly secrets set A=$A", "fly secrets set LOG_LEVEL=warn")),
-    _pair("curl", "curl|etcdctl|curlie|xh|http|https|httpie|wget|aria2c|lynx|ab|hey|wrk|siege|elasticdump|nuclei|ffuf", "-u|--user|-U|--proxy-user|-a|--auth|-A", "curl -u ci-bot:iM^nQgiwV.BqiJRD https://x", 'curl -u "$USER:$PASS" https://x/link', "curl -u : --negotiate https://x", "curl --user name https://x/a:b"),
+    _pair("curl", "curl|etcdctl|curlie|xh|http|https|httpie|wget|aria2c|lynx|ab|hey|wrk|siege|elasticdump|nuclei|ffuf", "-[a-zA-Z]{0,6}u|--user|-U|--proxy-user|-a|--auth|-A", "curl -u ci-bot:iM^nQgiwV.BqiJRD https://x", 'curl -u "$USER:$PASS" https://x/link', "curl -u : --negotiate https://x", "curl --user name https://x/a:b"),
     _pair("creds", "skopeo|podman|buildah|oras|crane|ctr|nerdctl|cosign|helm|regctl", "--dest-creds|--src-creds|--creds", "skopeo copy --dest-creds bob:Wint3r!Storm docker://a docker://b"),
     _pair("smb", "smbclient|smbmap|rpcclient|smbget|mount.cifs|nmblookup|net[ \\f](?:ads|rpc)", "-U|--user", "smbclient //srv/share -U bob%Zx81kk2!q"),
     Rule("tool-oracle", "password", "user/password as Oracle's tools take it",
