@@ -31,6 +31,7 @@ CASES = [
         "redaction_ninth.txt",
         "redaction_tenth.txt",
         "redaction_eleventh.txt",
+        "redaction_twelfth.txt",
     )
     for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()
     if line and not line.startswith("# ")

@@ -19,7 +19,7 @@ _PLACEHOLDER: Final = re.compile(
     | \+{3,} | \w{3,5}\+omitted | \*+ | x{8,}.* | null | nil | none | true | false | undefined
     | void
     | empty | unset | your[-_ ].* | my[-_](?:password|token|secret|api[-_]?key) | .*[-_]here
-    | [\w.-]*(?:change|replace|fill)[-_\ ]?(?:me|this|it|in)(?:[-_\ ][\w-]+)*
+    | [\w.-]*(?:change|replace|fill)[-_\ ]?(?:me|this|in)(?:[-_\ ][a-z-]+)*
     | example(?:[-_.]\w+)* | changeit | todo | tbd | redacted | filtered | masked | hidden | removed
     | secret | password | passwd | token | api_token | env:.* | file:.* | fd:\d+ | stdin | op://.*
     | vault:.* | ref\+.* | @?keychain:.* | @(?:env|file):.* | \*{1,2}(?:\)(?:["'\s,)\]].*)?|\ -.*)

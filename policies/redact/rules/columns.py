@@ -27,7 +27,8 @@ _CUTS: Final = (
     re.compile(r"[ ]*\|[ ]*"), re.compile(r"\t|(?<!\\)\\{1,2}t"), re.compile(r"[ ]?;[ ]?"),
     re.compile(r"[ ]?,[ ]?"), re.compile(r"[ ]{2,}"),
 )  # fmt: skip
-_LEAST_PLAIN: Final = 6
+_SECRET: Final = re.compile(r"(?i)secret|cred")
+_LEAST_PLAIN, _LEAST_STRONG, _MANY_KINDS = 6, 8, 2
 _HEADING_CHARS: Final = 400
 
 
@@ -84,7 +85,9 @@ def _holds_secret(name: str, value: str) -> bool:
         return len(value) >= _LEAST_PLAIN and classes(value) > 1 and not re.match(r"/|\$", value)
     if HEX.fullmatch(value) or UUID.fullmatch(value):
         return True
-    return random_looking(value) and not slug(value)
+    # A secret may be a password; a token of few letters is a word of a text.
+    strong = _SECRET.search(name) and classes(value) > _MANY_KINDS and len(value) >= _LEAST_STRONG
+    return (random_looking(value) or bool(strong)) and not slug(value)
 
 
 def _heading(line: str) -> _Heading | None:
