@@ -104,6 +104,23 @@ def generated_case(value: str) -> bool:
     return len(value) < 2.5 * len(PIECE.findall(value)) and len(_HUMP.findall(value)) > 3
 
 
+# `-CW1wsfTkdTZ`: no flag has a digit inside, both cases and no word.
+_FLAG_WORD: Final = re.compile(r"[a-z]{5}")
+_LEAST_BEHIND_DASH: Final = 8
+
+
+def generated_behind_dash(value: str) -> bool:
+    """A password that begins with a dash, and no flag."""
+    letters = value.lstrip("-")
+    return (
+        value.startswith("-")
+        and len(letters) >= _LEAST_BEHIND_DASH
+        and classes(letters.replace("-", "").replace("_", "")) > 2
+        and bool(_DIGIT_BETWEEN.search(letters))
+        and not _FLAG_WORD.search(letters)
+    )
+
+
 _LEAST_SCRAMBLED: Final = 12
 _LETTERS_A_RUN: Final = 2.8
 

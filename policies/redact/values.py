@@ -7,6 +7,7 @@ from policies.redact.generated import (
     HEX,
     UUID,
     classes,
+    generated_behind_dash,
     generated_halves,
     random_looking,
     shuffled,
@@ -131,10 +132,15 @@ def is_token(match: re.Match[str]) -> bool:
     return not ("/" in word and slug(word))
 
 
+def _is_next(value: str) -> bool:
+    """The next flag or setting, because no value was given."""
+    return bool(_NEXT.fullmatch(value)) and not generated_behind_dash(value)
+
+
 def no_value(match: re.Match[str]) -> bool:
     """What stands there is a URL, an object, the next name, or behind the quote's end."""
     value, end = match[SECRET], match.start(SECRET)
-    if _NEXT.fullmatch(value) or _OBJECT.match(value) or _SIGNED.search(value):
+    if _is_next(value) or _OBJECT.match(value) or _SIGNED.search(value):
         return True
     if nothing_given(match.string, end, value):
         return True
@@ -209,7 +215,8 @@ _NO_ARGUMENT: Final = re.compile(
 def is_argument(match: re.Match[str]) -> bool:
     """What a tool takes as password behind a short flag: anything but a stand-in."""
     value = match[SECRET]
-    return not placeholder(value) and not _NO_ARGUMENT.fullmatch(value)
+    other = _NO_ARGUMENT.fullmatch(value) and not generated_behind_dash(value)
+    return not placeholder(value) and not other
 
 
 def is_user_pair(match: re.Match[str]) -> bool:
@@ -257,7 +264,7 @@ def is_mixed_word(match: re.Match[str]) -> bool:
     """A word of prose that is no prose: digits, signs or both cases in it."""
     value = _MARKUP.sub("", match[SECRET])
     plain_word = re.fullmatch(r"[A-Z]?[a-z'-]+[.,;:!?]*|\d{1,3}[.,;]?|[A-Z][A-Z ]+", value)
-    if _NEXT.fullmatch(value):
+    if _is_next(value):
         return False
     return is_opaque(match) and not plain_word and " " not in value.strip()
 

@@ -25,15 +25,20 @@ _CODED: Final = base64.b64encode(b"-----BEGIN RSA PRIVATE KEY-----\n" + mix(120)
 
 # An ed25519 key has 32 bytes, with its public half 64.
 _KEY_SIZES: Final = (32, 64)
-_LEAST_BYTES: Final = 20  # different ones
+_CUT_OFF: Final = re.compile(r"[ ,.\x06\x7f]*(?:\Z|[\"'\\\f\n])")
 _SOME_BYTES: Final = ", ".join(str(number * 37 % 251) for number in range(64))
 
 
 def _is_key_list(match: re.Match[str]) -> bool:
-    """As many bytes as a key has, and mixed as only chance mixes them."""
+    """As many bytes as a key has, or cut off by the end of a field; mixed as chance mixes them."""
     numbers = [int(number) for number in re.findall("[0-9]+", match[SECRET])]
-    distinct = len(set(numbers))
-    return len(numbers) in _KEY_SIZES and max(numbers) < 256 and distinct >= _LEAST_BYTES
+    if match["end"]:
+        whole = len(numbers) in _KEY_SIZES
+    else:
+        whole = _CUT_OFF.match(match.string, match.end()) is not None
+    if not whole or max(numbers) > 255 or numbers == sorted(numbers):
+        return False
+    return len(set(numbers)) * 3 >= 2 * min(len(numbers), *_KEY_SIZES)
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -52,7 +57,7 @@ RULES: Final[tuple[Rule, ...]] = (
          rf"{_ARMOUR}", r"[A-Za-z0-9+/-]{0,16384}={0,2}", parts=whole_blob, rank=SHAPE,
          hits=(f"client-key-data: {_CODED}",), misses=("UFJJVkFUR",)),
     Rule("key-list", "private-key", "a private key as a list of its bytes",
-         r"(?:keypair|wallet|solana|keygen|[^a-z]id\.json|(?:secret|private|signing)[_ -]?key|seed)[^\[\n]{0,80}(?:\n|\\{1,2}n)?[^\[\n]{0,40}\[\s{0,4}(?P<secret>[0-9]{1,3}\s{0,4},", r"(?:\s{0,4}[0-9]{1,3}\s{0,4},){30,62}\s{0,4}[0-9]{1,3})\s{0,4}\]", check=_is_key_list, caseless=True, rank=GUESS,
+         r"(?:keypair|wallet|solana|keygen|[^a-z]id\.json|(?:secret|private|signing)[_ -]?key|seed)[^\[\n]{0,80}(?:\n|\\{1,2}n)?[^\[\n]{0,40}\[\s{0,4}(?P<secret>[0-9]{1,3}\s{0,4},", r"(?:\s{0,4}[0-9]{1,3}\s{0,4},){10,62}(?:\s{0,4}[0-9]{1,3})?)(?P<end>\s{0,4}\])?", check=_is_key_list, caseless=True, rank=GUESS,
          hits=(f"cat ~/.config/solana/id.json\n[{_SOME_BYTES}]", f"wallet: [{_SOME_BYTES}]"), misses=(f"seed: [{', '.join('1' for _ in range(64))}]", "seed = [1, 2, 3]", f"wallet signature\nx\ny [{_SOME_BYTES}]")),
     Rule("pem-prefixed", "private-key", "a private key of which each line has a log's prefix",
          r"-{5}BEGIN[ ](?:[A-Z0-9]{1,12}[ ]){0,4}PRIVATE[ ]KEY(?:[ ]BLOCK)?-{5}", "", parts=prefixed_body, rank=SHAPE,

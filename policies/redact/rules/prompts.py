@@ -93,7 +93,7 @@ RULES: Final[tuple[Rule, ...]] = (
          hits=(f"AWS Secret Access Key [None]: {mix(40)}", "Database password [none]: falcon_84", f"API token (leave empty to keep) [****]: {mix(40)}"),
          misses=("AWS Secret Access Key [None]: ", "Save password? [y/N]: y", "API token [required]: string", f"public key [none]: {mix(44)}", "password (string): The password of the user")),
     Rule("prompt-sign", "secret", "what was typed behind a prompt with a sign of its own",
-         rf"{_NAMED}(?:[ ](?:value|here|again|now)){{0,2}}[ ]?[?:]?[ ]{{1,2}}(?:[\x06\x7f]|<after>)[ ]", r"(?P<secret>[^\s\"'`\f\\\x7f]{5,4096})(?!\x7f)", check=_is_answer, caseless=True, fingerprint=False, rank=GUESS,
+         rf"{_NAMED}(?:[ ](?:value|here|again|now)){{0,2}}[ ]?[?:]?[ ]{{1,2}}(?:[\x06\x7f]|\\{{1,2}}u[0-9A-Fa-f]{{4}}|<after>)[ ]", r"(?P<secret>[^\s\"'`\f\\\x7f]{5,4096})(?!\x7f)", check=_is_answer, caseless=True, fingerprint=False, rank=GUESS,
          hits=(f"? Enter a secret value: \x7f {mix(36)}", "Password \x7f falcon_84x", "ops@10.0.0.5's password: <after> T1gerX!9kk"),
          misses=("? Which secret do you want? \x7f db-password", "? Select token type \x7f classic", "? Password \x7f ********", f"? Public key \x7f {mix(44)}", "A senha \x7f obrigat\x7fria")),
     Rule("evaluated", "secret", "what an interpreter shows for a name that means a secret",
