@@ -68,7 +68,24 @@ def shift_packed(log: Path) -> list[Step]:
     ]
 
 
-ROTATIONS = [copytruncate, rename, compress, compress_again, shift, shift_packed]
+def copytruncate_and_compress(log: Path) -> list[Step]:
+    """The copy of an emptied log is packed at once, as `logrotate` without `delaycompress` does."""
+    copy, content = log.with_name("in.jsonl.1"), log.read_bytes()
+    packing = _growing(copy.with_name(copy.name + ".gz"), gzip.compress(content))
+    return [*copytruncate(log), *packing, copy.unlink]
+
+
+def rename_and_compress(log: Path) -> list[Step]:
+    """A renamed log is packed at once."""
+    old, content = log.with_name("in.jsonl.1"), log.read_bytes()
+    packing = _growing(old.with_name(old.name + ".gz"), gzip.compress(content))
+    return [*rename(log), *packing, old.unlink]
+
+
+ROTATIONS = [
+    copytruncate, rename, compress, compress_again, shift, shift_packed, copytruncate_and_compress,
+    rename_and_compress,
+]  # fmt: skip
 
 
 class Scene:
