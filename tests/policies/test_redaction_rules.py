@@ -153,7 +153,9 @@ def test_stage_one_is_generated_from_stage_two():
     assert len(hits) == len(texts)
 
 
-SEEDS = ("password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY-----\n",
+SEEDS = ("a,password\n", "a;secret;b\nx;y;z\n", "  token  x\n", "wallet [1,2,", "password \x7f ",
+         "--value x --name db_password ", "secretsdump.py a:", "ghcr.io/a/password:a",
+         "password=", "mysql -p ", "eyJ", "://a:", "-----BEGIN RSA PRIVATE KEY-----\n",
          "a" * 50 + "=\n", "%3D", '"token": "', "Cookie: a=b; ", "echo x | ", "curl -u a",
          "-p ", "token ", "a:b@", "secrets set A=b ", "x=y&",
          "-----BEGIN PRIVATE KEY-----", "UFJJVkFURSBLRVkt", "a:bcdefg@", "token->", "<<< x ",
