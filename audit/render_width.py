@@ -19,7 +19,11 @@ def width(text: str) -> int:
     from wcwidth import wcswidth
 
     cells: int = wcswidth(text)
-    return cells if cells >= 0 else len(text)
+    if cells >= 0:
+        return cells
+    # A control character has no width. It counts as one cell, and parts add up to the whole.
+    parts = [(part, wcswidth(part)) for part in graphemes(text)]
+    return sum(known if known >= 0 else len(part) for part, known in parts)
 
 
 def graphemes(text: str) -> Iterator[str]:

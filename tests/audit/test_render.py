@@ -69,6 +69,7 @@ def test_targets_are_cut_at_components(text: str, cells: int, shown: str) -> Non
 @given(st.text(max_size=60), st.integers(2, 70))
 @example("/a/" + "b" * 50, 2)
 @example("/e\u0301/日本/👩‍👩‍👧", 5)
+@example("x" * 9 + "\x1f\U000e0000", 2)
 def test_nothing_cut_is_wider_than_its_room_or_splits_a_character(text: str, cells: int) -> None:
     """Cells hold; what is shown is made of whole characters of the text."""
     for shown in (fit_target(text, cells), keep_start(text, cells), keep_end(text, cells)):
